@@ -37,22 +37,22 @@ impl Interrupt {
         node.subscribe::<std_msgs::msg::Empty>(Self::TOPIC, qos(), |_| {})?;
         let publisher = node.publisher(Self::TOPIC, qos())?;
         // A lost message delays the task by the maximum wait of a spin.
-        Ok(Self::by(move || {
+        Ok(Self::with_sender(move || {
             let _ = publisher.publish(&std_msgs::msg::Empty {});
         }))
     }
 
-    fn by(send: impl FnMut() + Send + 'static) -> Self {
+    fn with_sender(send: impl FnMut() + Send + 'static) -> Self {
         Self {
             armed: AtomicBool::new(false),
             send: Mutex::new(Box::new(send)),
         }
     }
 
-    /// For tests: no spin waits.
+    /// Creates an interrupt for a test in which no spin waits.
     #[cfg(test)]
-    pub(super) fn of_nobody() -> Self {
-        Self::by(|| ())
+    pub(super) fn for_test() -> Self {
+        Self::with_sender(|| ())
     }
 
     /// Call it when a spin is about to wait: from now on, [`Interrupt::raise`] ends it. Call it before the last check

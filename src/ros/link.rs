@@ -9,7 +9,7 @@ use super::goal_tracker::Input;
 use super::inbox::Inbox;
 use super::interfaces;
 use super::shared_subscription::SharedSubscription;
-use super::takeover::SETTLE;
+use super::takeover::DISCOVERY_TIME;
 use super::topic_types::TopicTypes;
 use super::{DryRun, GoalTrackerHandle, ParameterStore, RosHandle, TransformBuffer, serve_service};
 use crate::bt::Time;
@@ -143,7 +143,7 @@ impl Endpoints {
             let adopt = Command::Adopt {
                 server,
                 window,
-                delay: SETTLE,
+                delay: DISCOVERY_TIME,
             };
             self.goal_tracker.submit_at_once(Input::Commands(vec![adopt]));
         }

@@ -340,7 +340,7 @@ impl RosNode {
     }
 
     /// Like [`RosNode::whenever_due`], for actions that read the node or the graph.
-    pub(super) fn look_whenever_due(
+    pub(super) fn whenever_due_with_node(
         &mut self,
         first: Duration,
         trigger: TimerTrigger,

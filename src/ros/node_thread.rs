@@ -51,7 +51,7 @@ impl NodeThread {
         let (tasks, _) = channel();
         Self {
             tasks,
-            interrupt: Arc::new(Interrupt::of_nobody()),
+            interrupt: Arc::new(Interrupt::for_test()),
             metrics: Arc::default(),
         }
     }

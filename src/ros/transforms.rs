@@ -51,7 +51,7 @@ struct Frames {
     /// Whether ended frames were dropped for the message that is being added.
     has_swept: bool,
     /// Whether a refused frame was logged.
-    has_told: bool,
+    has_logged_error: bool,
 }
 
 #[derive(Debug)]
@@ -196,7 +196,7 @@ impl Frames {
         match self.by_child.get_mut(child) {
             Some(frame) if *frame.parent == *parent => frame.samples.insert(time, transform, fixed, arrived),
             None if is_full => {
-                if !std::mem::replace(&mut self.has_told, true) {
+                if !std::mem::replace(&mut self.has_logged_error, true) {
                     tracing::error!(
                         "transform of `{child}` dropped, and those of all other new frames: {MAX_FRAMES} frames are \
                          static or had a transform in the last {} s. Find the node that publishes so many frames on /tf",
@@ -370,19 +370,23 @@ impl Query<'_> {
             from: from(),
             to: to(),
         };
-        let from_source = self.along(&up, time, tolerance).ok_or_else(out_of_range)?;
-        let from_target = self.along(&down, time, tolerance).ok_or_else(out_of_range)?;
+        let from_source = self
+            .transform_along(&up, time, tolerance)
+            .ok_or_else(out_of_range)?;
+        let from_target = self
+            .transform_along(&down, time, tolerance)
+            .ok_or_else(out_of_range)?;
         Ok((from_target.inverse().then(&from_source), Stamp::from_nanos(time)))
     }
 
     /// The transform from the last frame's parent to the first frame.
-    fn along(&self, way: &[&str], time: i64, tolerance: i64) -> Option<Transform> {
-        let mut whole = Transform::IDENTITY;
-        for frame in way {
+    fn transform_along(&self, frames: &[&str], time: i64, tolerance: i64) -> Option<Transform> {
+        let mut transform = Transform::IDENTITY;
+        for frame in frames {
             let frame = self.frames.by_child.get(*frame)?;
-            whole = frame.samples.at(time, tolerance)?.then(&whole);
+            transform = frame.samples.at(time, tolerance)?.then(&transform);
         }
-        Some(whole)
+        Some(transform)
     }
 }
 
@@ -480,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn g1_a_long_message_is_added_in_parts_and_a_chain_that_is_too_long_is_an_error() {
+    fn g1_a_long_message_is_added_in_parts_and_a_long_chain_is_refused() {
         let buffer = TransformBuffer::new();
         let frame = |depth: usize| format!("frame_{depth}");
         let links = (0..300).map(|depth| link(&frame(depth), &frame(depth + 1), 1_000, 1.0, 0.0));
@@ -538,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_ended_make_room_for_new_ones_and_static_ones_stay() {
+    fn new_frames_replace_expired_ones_but_not_static_ones() {
         let buffer = robot();
         let moving = |names: std::ops::Range<usize>, seconds: u64| {
             let links = names.map(|number| link("map", &format!("frame_{number}"), 1000, 0.0, 0.0));
@@ -571,7 +575,7 @@ mod tests {
     }
 
     #[test]
-    fn newest_transform_of_a_chain() {
+    fn the_newest_transform_of_a_chain_is_returned() {
         let found = robot()
             .lookup("map", "laser", None, now(2050), TOLERANCE)
             .unwrap();
@@ -610,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transform_that_is_stamped_in_the_future_ages_from_its_arrival() {
+    fn a_transform_stamped_in_the_future_ages_from_its_arrival() {
         let buffer = TransformBuffer::new();
         let heard = |stamp, time| {
             buffer.insert(
@@ -619,7 +623,7 @@ mod tests {
                 Time::from_millis(time),
             );
         };
-        let look = |stamp, time| {
+        let lookup = |stamp, time| {
             let now = Moment {
                 stamp: at(stamp),
                 time: Time::from_millis(time),
@@ -629,28 +633,28 @@ mod tests {
         };
         // The publisher's clock is a minute ahead.
         heard(61_000, 5000);
-        assert_eq!(look(1000, 5000), Ok(at(61_000)));
-        assert_eq!(look(1100, 5100), Ok(at(61_000)));
-        let old = look(1101, 5101).unwrap_err();
+        assert_eq!(lookup(1000, 5000), Ok(at(61_000)));
+        assert_eq!(lookup(1100, 5100), Ok(at(61_000)));
+        let old = lookup(1101, 5101).unwrap_err();
         assert!(
             matches!(old, TransformError::TooOld { age_seconds, .. } if (age_seconds - 0.101).abs() < 1e-9),
             "{old:?}"
         );
         heard(61_200, 5200);
-        assert_eq!(look(1200, 5200), Ok(at(61_200)));
+        assert_eq!(lookup(1200, 5200), Ok(at(61_200)));
         // A late transform does not change the age of the newest.
         heard(61_150, 5290);
-        assert!(look(1301, 5301).is_err());
+        assert!(lookup(1301, 5301).is_err());
         // The clock of this computer is set back: the stamps are ahead, and the time of arrival advances.
         heard(61_400, 5400);
-        assert_eq!(look(-9000, 5400), Ok(at(61_400)));
-        assert!(look(-8899, 5501).is_err());
+        assert_eq!(lookup(-9000, 5400), Ok(at(61_400)));
+        assert!(lookup(-8899, 5501).is_err());
         // While a simulation stops, no transform ages.
-        assert_eq!(look(1400, 5400), Ok(at(61_400)));
+        assert_eq!(lookup(1400, 5400), Ok(at(61_400)));
     }
 
     #[test]
-    fn what_is_not_there_is_named() {
+    fn an_error_names_the_missing_frame() {
         let buffer = robot();
         buffer.insert([link("island", "tree", 2000, 0.0, 0.0)], true, Time::ZERO);
         let unknown = buffer.lookup("map", "nowhere", None, now(2000), TOLERANCE);
@@ -673,7 +677,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_stepped_back_does_not_leave_the_robot_where_it_was() {
+    fn a_transform_after_a_backward_clock_step_is_used() {
         let buffer = TransformBuffer::new();
         buffer.insert([link("odom", "base_link", 10_000, 1.0, 0.0)], false, Time::ZERO);
         buffer.insert([link("odom", "base_link", 7_000, 2.0, 0.0)], false, Time::ZERO);
@@ -682,7 +686,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_step_back_of_time_drops_moving_frames_and_keeps_static_ones() {
+    fn a_small_backward_clock_step_drops_moving_frames_only() {
         let buffer = robot();
         // The robot starts again at its first position, a second earlier.
         buffer.insert([link("odom", "base_link", 500, 0.0, 0.0)], false, Time::ZERO);
@@ -697,7 +701,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_may_change_its_parent_and_nonsense_is_left_out() {
+    fn a_frame_may_change_its_parent_and_invalid_ones_are_dropped() {
         let buffer = robot();
         buffer.insert([link("map", "base_link", 2000, 7.0, 0.0)], false, Time::ZERO);
         let found = buffer
@@ -725,7 +729,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_of_frames_does_not_hang() {
+    fn a_lookup_in_a_loop_of_frames_ends() {
         let buffer = TransformBuffer::new();
         buffer.insert(
             [link("a", "b", 0, 0.0, 0.0), link("b", "a", 0, 0.0, 0.0)],

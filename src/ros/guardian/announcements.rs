@@ -15,11 +15,11 @@ use crate::ros::middleware::{self, Profile, Reach};
 /// The ports of RTPS (its specification, 9.6.1.1): the first of domain 0, the number per domain, and the first one for
 /// discovery of a single participant, with two ports for each.
 const FIRST_PORT: u16 = 7400;
-const PORTS_OF_A_DOMAIN: u16 = 250;
+const PORTS_PER_DOMAIN: u16 = 250;
 const FIRST_UNICAST_PORT: u16 = 10;
-const PORTS_OF_A_PARTICIPANT: usize = 2;
+const PORTS_PER_PARTICIPANT: usize = 2;
 /// The multicast group of all participants of a network (the same, 9.6.1.4.1).
-const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
+const MULTICAST_GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
 
 /// Maximum size of an announcement in bytes; 500 is usual.
 const MAX_ANNOUNCEMENT_SIZE: usize = 65536;
@@ -28,9 +28,9 @@ const MAX_ANNOUNCEMENT_SIZE: usize = 65536;
 pub(super) struct Announcements {
     socket: UdpSocket,
     /// Sends to the participants of this machine.
-    machine: UdpSocket,
+    localhost: UdpSocket,
     /// Each is bound to the address of an interface: the kernel uses that interface for multicast.
-    networks: Vec<UdpSocket>,
+    interfaces: Vec<UdpSocket>,
     /// The first port of the domain.
     first_port: u16,
 }
@@ -39,17 +39,17 @@ impl Announcements {
     /// Sets up the middleware, like [`middleware::set_up`], and redirects announcements to here. `None` if that is not
     /// possible.
     pub(super) fn set_up() -> (Option<Profile>, Option<Self>) {
-        let Ok((socket, port, machine)) = sockets() else {
+        let Ok((socket, port, localhost)) = open_sockets() else {
             return (middleware::set_up(), None);
         };
         let (profile, reach) = middleware::set_up_announcing_to(port);
         let domain = std::env::var("ROS_DOMAIN_ID").unwrap_or_default();
         let announcements = reach.map(|reach| Self {
             socket,
-            machine,
-            networks: match reach {
+            localhost,
+            interfaces: match reach {
                 Reach::Machine => Vec::new(),
-                Reach::Network => interfaces()
+                Reach::Network => interface_addresses()
                     .into_iter()
                     .filter_map(|address| UdpSocket::bind((address, 0)).ok())
                     .collect(),
@@ -60,7 +60,7 @@ impl Announcements {
     }
 
     /// Forwards the announcements received since the last call. Must not be called while a participant is created.
-    pub(super) fn pass_on(&self) {
+    pub(super) fn forward(&self) {
         let mut message = [0; MAX_ANNOUNCEMENT_SIZE];
         while let Ok(length) = self.socket.recv(&mut message) {
             self.send(message.get(..length).unwrap_or_default());
@@ -69,22 +69,22 @@ impl Announcements {
 
     fn send(&self, message: &[u8]) {
         // Errors are ignored: a peer may be absent, and the next announcement follows soon.
-        for network in &self.networks {
-            let _ = network.send_to(message, (GROUP, self.first_port));
+        for interface in &self.interfaces {
+            let _ = interface.send_to(message, (MULTICAST_GROUP, self.first_port));
         }
-        for port in (FIRST_UNICAST_PORT..PORTS_OF_A_DOMAIN).step_by(PORTS_OF_A_PARTICIPANT) {
+        for port in (FIRST_UNICAST_PORT..PORTS_PER_DOMAIN).step_by(PORTS_PER_PARTICIPANT) {
             let port = self.first_port.saturating_add(port);
-            let _ = self.machine.send_to(message, (Ipv4Addr::LOCALHOST, port));
+            let _ = self.localhost.send_to(message, (Ipv4Addr::LOCALHOST, port));
         }
     }
 }
 
 fn first_port(domain: u16) -> u16 {
-    FIRST_PORT.saturating_add(PORTS_OF_A_DOMAIN.saturating_mul(domain))
+    FIRST_PORT.saturating_add(PORTS_PER_DOMAIN.saturating_mul(domain))
 }
 
 /// The socket that receives announcements, its port, and the socket that forwards them.
-fn sockets() -> io::Result<(UdpSocket, u16, UdpSocket)> {
+fn open_sockets() -> io::Result<(UdpSocket, u16, UdpSocket)> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     socket.set_nonblocking(true)?;
     let port = socket.local_addr()?.port();
@@ -93,8 +93,8 @@ fn sockets() -> io::Result<(UdpSocket, u16, UdpSocket)> {
 
 /// The IPv4 addresses of this machine's multicast interfaces, without the loopback. Empty if the system returns an
 /// error.
-fn interfaces() -> Vec<Ipv4Addr> {
-    const WANTED: c_int = libc::IFF_UP | libc::IFF_MULTICAST;
+fn interface_addresses() -> Vec<Ipv4Addr> {
+    const REQUIRED_FLAGS: c_int = libc::IFF_UP | libc::IFF_MULTICAST;
     let mut found = Vec::new();
     let mut first = ptr::null_mut();
     // SAFETY: the list is freed once, after the last read. Each entry comes from the system, and an address is read as
@@ -106,12 +106,12 @@ fn interfaces() -> Vec<Ipv4Addr> {
         let mut next = first;
         while let Some(interface) = next.as_ref() {
             next = interface.ifa_next;
-            let flags = interface.ifa_flags.cast_signed() & (WANTED | libc::IFF_LOOPBACK);
+            let flags = interface.ifa_flags.cast_signed() & (REQUIRED_FLAGS | libc::IFF_LOOPBACK);
             let family = interface
                 .ifa_addr
                 .as_ref()
                 .map(|address| c_int::from(address.sa_family));
-            if flags == WANTED && family == Some(libc::AF_INET) {
+            if flags == REQUIRED_FLAGS && family == Some(libc::AF_INET) {
                 let address = interface.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned();
                 found.push(Ipv4Addr::from_bits(u32::from_be(address.sin_addr.s_addr)));
             }
@@ -128,22 +128,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_announcement_is_passed_on_to_a_participant_of_this_machine() {
-        let (socket, port, machine) = sockets().unwrap();
+    fn an_announcement_is_forwarded_to_a_participant_of_this_machine() {
+        let (socket, port, localhost) = open_sockets().unwrap();
         let peer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         peer.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         // The peer acts as the fourth participant of its domain.
         let first_port = peer.local_addr().unwrap().port() - FIRST_UNICAST_PORT - 6;
         let announcements = Announcements {
             socket,
-            machine,
-            networks: Vec::new(),
+            localhost,
+            interfaces: Vec::new(),
             first_port,
         };
         peer.send_to(b"RTPS", (Ipv4Addr::LOCALHOST, port)).unwrap();
         let mut message = [0; 8];
         // The kernel delivers on the loopback before `send_to` returns.
-        announcements.pass_on();
+        announcements.forward();
         let length = peer.recv(&mut message).unwrap();
         assert_eq!(message.get(..length), Some(&b"RTPS"[..]));
     }

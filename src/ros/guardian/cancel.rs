@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::announcements::Announcements;
-use super::goals::{self, Left};
+use super::goals::{self, RemainingGoals};
 use super::participant::{Participant, Response};
 use super::sleeper;
 use crate::goal::{CancelCode, GoalId, Selection};
@@ -20,38 +20,38 @@ use crate::ros::console::{start_log, take_log};
 use crate::ros::{Clock, Executor, Listening, RosError};
 
 /// Maximum time for the cancels of all goals.
-const GIVE_UP: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The time after which a server that was not found has ended too: a running server announces itself every 3 s.
-const NOT_FOUND: Duration = Duration::from_secs(6);
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(6);
 /// The period of cancel requests until there is an answer.
-const RETRY: Duration = Duration::from_millis(250);
+const RETRY_PERIOD: Duration = Duration::from_millis(250);
 /// How long a cancel is repeated if the server does not know the goal: its request may still be under way.
-const UNKNOWN: Duration = Duration::from_secs(2);
+const UNKNOWN_GOAL_TIMEOUT: Duration = Duration::from_secs(2);
 /// The period of the checks for servers and answers.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_PERIOD: Duration = Duration::from_millis(5);
 /// The time after which a participant is added if not all servers were found, and the maximum number of participants.
-const NEXT_PARTICIPANT: Duration = Duration::from_millis(500);
+const PARTICIPANT_PERIOD: Duration = Duration::from_millis(500);
 const MAX_PARTICIPANTS: usize = 16;
 /// The same if participants announce themselves before they listen, and the number of participants at the first check.
-const NEXT_EARLY_PARTICIPANT: Duration = Duration::from_millis(60);
+const EARLY_PARTICIPANT_PERIOD: Duration = Duration::from_millis(60);
 const FIRST_EARLY_PARTICIPANTS: usize = 4;
 /// The time at which the log is published if not all is done before: servers come first.
-const LOG: Duration = Duration::from_millis(1500);
+const LOG_DELAY: Duration = Duration::from_millis(1500);
 /// How long the log is published: as long as its publisher may not know the readers of `/rosout`. And how much of that
 /// after the last line.
-const STAY: Duration = Duration::from_secs(4);
-const LAST_LINE: Duration = Duration::from_secs(1);
+const LOG_TIME: Duration = Duration::from_secs(4);
+const LAST_LINE_TIME: Duration = Duration::from_secs(1);
 
 /// Cancels the goals in the open file with this number. Returns false if a cancel failed.
 pub(super) fn run(file: &OsStr) -> bool {
     sleeper::name_process();
     // The first participant reads the profile.
     let (_profile, announcements) = Announcements::set_up();
-    let left = File::open(Path::new("/proc/self/fd").join(file)).and_then(|file| goals::read(&file));
+    let remaining = File::open(Path::new("/proc/self/fd").join(file)).and_then(|file| goals::read(&file));
     let _log = start_log();
-    let done = match left {
-        Ok(left) if left.goals.is_empty() => return true,
-        Ok(left) => cancel(&left, announcements),
+    let done = match remaining {
+        Ok(remaining) if remaining.goals.is_empty() => return true,
+        Ok(remaining) => cancel(&remaining, announcements),
         Err(error) => Err(RosError::Context(error.to_string())),
     };
     done.unwrap_or_else(|error| {
@@ -60,35 +60,35 @@ pub(super) fn run(file: &OsStr) -> bool {
     })
 }
 
-fn cancel(left: &Left, announcements: Option<Announcements>) -> Result<bool, RosError> {
-    let (namespace, name) = left.node.rsplit_once('/').unwrap_or_default();
+fn cancel(remaining: &RemainingGoals, announcements: Option<Announcements>) -> Result<bool, RosError> {
+    let (namespace, name) = remaining.node.rsplit_once('/').unwrap_or_default();
     let name = format!("_{name}_guardian");
     tracing::warn!(
         "{} ended without stopping its goals: cancelling {}",
-        left.node,
-        left.goals.len()
+        remaining.node,
+        remaining.goals.len()
     );
-    let began = Instant::now();
-    let mut canceller = Canceller::new(left, announcements);
-    let mut make = |services: &[String]| Participant::new(&name, namespace, services);
+    let started_at = Instant::now();
+    let mut canceller = Canceller::new(remaining, announcements);
+    let mut create_participant = |services: &[String]| Participant::new(&name, namespace, services);
     // Without a participant by now, the second run tries on.
-    let _ = canceller.run(&mut make, began + LOG);
+    let _ = canceller.run(&mut create_participant, started_at + LOG_DELAY);
     let log = publish_log(&name, namespace);
     let published = Instant::now();
-    canceller.run(&mut make, began + GIVE_UP)?;
-    let all = canceller.report();
+    canceller.run(&mut create_participant, started_at + TIMEOUT)?;
+    let all_cancelled = canceller.report();
     let announcements = canceller.announcements.take();
     drop(canceller);
     if let Some(_log) = log? {
-        let until = Instant::now() + STAY.saturating_sub(published.elapsed()).max(LAST_LINE);
+        let until = Instant::now() + LOG_TIME.saturating_sub(published.elapsed()).max(LAST_LINE_TIME);
         while Instant::now() < until {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_PERIOD);
             if let Some(announcements) = &announcements {
-                announcements.pass_on();
+                announcements.forward();
             }
         }
     }
-    Ok(all)
+    Ok(all_cancelled)
 }
 
 /// Publishes the log, if it is not published yet, while the returned value exists.
@@ -102,7 +102,7 @@ fn publish_log(name: &str, namespace: &str) -> Result<Option<Executor>, RosError
 struct Goal {
     id: GoalId,
     service: usize,
-    ask_at: Instant,
+    next_request_at: Instant,
     requests: u32,
     unknown_since: Option<Instant>,
     /// Whether a server has refused the cancel.
@@ -111,7 +111,7 @@ struct Goal {
 }
 
 struct Canceller {
-    began: Instant,
+    started_at: Instant,
     services: Vec<String>,
     was_found: Vec<bool>,
     goals: Vec<Goal>,
@@ -119,14 +119,14 @@ struct Canceller {
     /// `None`: participants announce themselves before they listen.
     announcements: Option<Announcements>,
     /// The goal of each request, by participant, service and request number.
-    asked: HashMap<(usize, usize, i64), usize>,
+    pending_requests: HashMap<(usize, usize, i64), usize>,
 }
 
 impl Canceller {
-    fn new(left: &Left, announcements: Option<Announcements>) -> Self {
+    fn new(remaining: &RemainingGoals, announcements: Option<Announcements>) -> Self {
         let mut services: Vec<String> = Vec::new();
         let now = Instant::now();
-        let goals = left
+        let goals = remaining
             .goals
             .iter()
             .map(|(id, name)| {
@@ -140,7 +140,7 @@ impl Canceller {
                 Goal {
                     id: *id,
                     service,
-                    ask_at: now,
+                    next_request_at: now,
                     requests: 0,
                     unknown_since: None,
                     was_refused: false,
@@ -149,41 +149,44 @@ impl Canceller {
             })
             .collect();
         Self {
-            began: now,
+            started_at: now,
             was_found: vec![false; services.len()],
             services,
             goals,
             participants: Vec::new(),
             announcements,
-            asked: HashMap::new(),
+            pending_requests: HashMap::new(),
         }
     }
 
-    /// Runs until all goals are done, or until `until`, or until the servers of the other goals must have ended. `make`
-    /// makes a participant for services. A failure may pass, as one for lack of memory: it is tried again.
+    /// Runs until all goals are done, or until the time `until`, or until the servers of the other goals must have ended.
+    /// `create_participant` creates a participant for services. It is called again after an error, because the cause
+    /// may be temporary, for example a lack of memory.
     ///
     /// # Errors
-    /// The last error of `make`, if there was no participant until the end.
+    /// The last error of `create_participant`, if there was no participant until the end.
     fn run(
         &mut self,
-        make: &mut impl FnMut(&[String]) -> Result<Participant, RosError>,
+        create_participant: &mut impl FnMut(&[String]) -> Result<Participant, RosError>,
         until: Instant,
     ) -> Result<(), RosError> {
-        let (first_participants, pause) = match self.announcements {
-            Some(_) => (1, NEXT_PARTICIPANT),
-            None => (FIRST_EARLY_PARTICIPANTS, NEXT_EARLY_PARTICIPANT),
+        let (first_participants, period) = match self.announcements {
+            Some(_) => (1, PARTICIPANT_PERIOD),
+            None => (FIRST_EARLY_PARTICIPANTS, EARLY_PARTICIPANT_PERIOD),
         };
         let mut next_participant = Instant::now();
         let mut failure = None;
         while self.goals.iter().any(|goal| !goal.is_done) {
             let now = Instant::now();
             let count = self.participants.len();
-            if now >= until || count > 0 && now >= self.began + NOT_FOUND && !self.is_any_found() {
+            if now >= until
+                || count > 0 && now >= self.started_at + DISCOVERY_TIMEOUT && !self.is_any_server_found()
+            {
                 break;
             }
             let is_due = count < first_participants && failure.is_none() || now >= next_participant;
             if is_due && count < MAX_PARTICIPANTS && self.was_found.contains(&false) {
-                failure = match make(&self.services) {
+                failure = match create_participant(&self.services) {
                     Ok(participant) => {
                         self.participants.push(participant);
                         None
@@ -194,15 +197,15 @@ impl Canceller {
                     }
                 };
                 tracing::debug!("participant {count} created in {:?}", now.elapsed());
-                next_participant = Instant::now() + pause;
+                next_participant = Instant::now() + period;
             }
             if let Some(announcements) = &self.announcements {
-                announcements.pass_on();
+                announcements.forward();
             }
             for participant in 0..self.participants.len() {
-                self.ask_through(participant);
+                self.poll_participant(participant);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_PERIOD);
         }
         match failure {
             Some(error) if self.participants.is_empty() => Err(error),
@@ -211,29 +214,29 @@ impl Canceller {
     }
 
     /// Whether the server of an unfinished goal was found.
-    fn is_any_found(&self) -> bool {
-        let mut open = self.goals.iter().filter(|goal| !goal.is_done);
-        open.any(|goal| self.was_found.get(goal.service) == Some(&true))
+    fn is_any_server_found(&self) -> bool {
+        let mut unfinished = self.goals.iter().filter(|goal| !goal.is_done);
+        unfinished.any(|goal| self.was_found.get(goal.service) == Some(&true))
     }
 
     /// Sends all due requests and reads all answers of one participant.
-    fn ask_through(&mut self, index: usize) {
+    fn poll_participant(&mut self, index: usize) {
         let Some(participant) = self.participants.get(index) else {
             return;
         };
         for (service, name) in self.services.iter().enumerate() {
             let now = Instant::now();
-            while let Some((number, answer)) = participant.take(service) {
-                let goal = self.asked.remove(&(index, service, number));
+            while let Some((number, answer)) = participant.take_response(service) {
+                let goal = self.pending_requests.remove(&(index, service, number));
                 if let Some(goal) = goal.and_then(|goal| self.goals.get_mut(goal)) {
-                    goal.answered(&answer, name, now);
+                    goal.handle_response(&answer, name, now);
                 }
             }
             let goals = self.goals.iter_mut().enumerate();
             let mut due = goals
-                .filter(|(_, goal)| goal.service == service && !goal.is_done && goal.ask_at <= now)
+                .filter(|(_, goal)| goal.service == service && !goal.is_done && goal.next_request_at <= now)
                 .peekable();
-            if due.peek().is_none() || !participant.is_there(service) {
+            if due.peek().is_none() || !participant.is_server_available(service) {
                 continue;
             }
             if let Some(was_found) = self.was_found.get_mut(service) {
@@ -241,11 +244,11 @@ impl Canceller {
             }
             tracing::debug!("{name}: found by participant {index}");
             for (number, goal) in due {
-                goal.ask_at = now + RETRY;
-                match participant.ask(service, &cancel_request(Selection::Goal(goal.id))) {
+                goal.next_request_at = now + RETRY_PERIOD;
+                match participant.send_request(service, &cancel_request(Selection::Goal(goal.id))) {
                     Ok(request) => {
                         goal.requests += 1;
-                        self.asked.insert((index, service, request), number);
+                        self.pending_requests.insert((index, service, request), number);
                     }
                     Err(error) => tracing::error!("{name}: {error}"),
                 }
@@ -257,19 +260,19 @@ impl Canceller {
     fn report(&self) -> bool {
         for goal in self.goals.iter().filter(|goal| !goal.is_done) {
             let service = self.services.get(goal.service).map_or("?", |service| service);
-            let why = match goal.requests {
+            let reason = match goal.requests {
                 _ if goal.was_refused => "the server rejected the cancel",
                 0 => "the server was not found",
                 _ => "the server did not answer",
             };
-            tracing::error!("{service}: goal {} was not cancelled: {why}", goal.id);
+            tracing::error!("{service}: goal {} was not cancelled: {reason}", goal.id);
         }
         self.goals.iter().all(|goal| goal.is_done)
     }
 }
 
 impl Goal {
-    fn answered(&mut self, answer: &Response, service: &str, now: Instant) {
+    fn handle_response(&mut self, answer: &Response, service: &str, now: Instant) {
         if self.is_done {
             return;
         }
@@ -286,7 +289,7 @@ impl Goal {
                 self.is_done = true;
             }
             CancelCode::UnknownGoal | CancelCode::UnknownToOne => {
-                if now - *self.unknown_since.get_or_insert(now) >= UNKNOWN {
+                if now - *self.unknown_since.get_or_insert(now) >= UNKNOWN_GOAL_TIMEOUT {
                     tracing::info!("{service}: goal {id} is unknown to the server");
                     self.is_done = true;
                 }
@@ -301,18 +304,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn g11_a_participant_that_cannot_be_made_is_tried_again_until_the_end() {
-        let left = Left {
+    fn g11_a_participant_that_fails_is_created_again_until_the_timeout() {
+        let remaining = RemainingGoals {
             node: "/bt_navigator".to_owned(),
             goals: vec![(GoalId([1; 16]), "/spin/_action/cancel_goal".to_owned())],
         };
-        let mut canceller = Canceller::new(&left, None);
+        let mut canceller = Canceller::new(&remaining, None);
         let mut attempts = 0;
-        let mut make = |_: &[String]| {
+        let mut create_participant = |_: &[String]| {
             attempts += 1;
             Err(RosError::Context(format!("attempt {attempts}")))
         };
-        let ended = canceller.run(&mut make, Instant::now() + 3 * NEXT_EARLY_PARTICIPANT);
+        let ended = canceller.run(
+            &mut create_participant,
+            Instant::now() + 3 * EARLY_PARTICIPANT_PERIOD,
+        );
         let error = ended.unwrap_err().to_string();
         assert!(
             attempts > 1 && error.contains(&format!("attempt {attempts}")),

@@ -16,41 +16,41 @@ use rustc_hash::FxHashMap;
 use crate::goal::{GoalId, ServerId};
 
 /// Bytes of a record. A divisor of the page size.
-const RECORD: usize = 512;
+const RECORD_SIZE: usize = 512;
 /// The maximum number of goals in the file.
 pub(super) const MAX_GOALS: u64 = 256;
 /// Offsets in a record: whether it is in use, the goal's id, the length of the name, the name.
-const USED: usize = 0;
-const GOAL: usize = 1;
-const LENGTH: usize = 17;
-const NAME: usize = 19;
+const USED_OFFSET: usize = 0;
+const ID_OFFSET: usize = 1;
+const NAME_LENGTH_OFFSET: usize = 17;
+const NAME_OFFSET: usize = 19;
 /// The content of the first record in place of a goal's id.
 const MAGIC: GoalId = GoalId(*b"navtree guardian");
 
 /// The offset of a record in the file; 0 is the node's record.
-pub(super) const fn place(record: u64) -> u64 {
-    record * RECORD as u64
+pub(super) const fn record_offset(record: u64) -> u64 {
+    record * RECORD_SIZE as u64
 }
 
-fn encode(goal: GoalId, name: &str) -> Option<[u8; RECORD]> {
-    let mut record = [0; RECORD];
-    record[USED] = 1;
-    record[GOAL..LENGTH].copy_from_slice(&goal.0);
-    record[LENGTH..NAME].copy_from_slice(&u16::try_from(name.len()).ok()?.to_le_bytes());
+fn encode(goal: GoalId, name: &str) -> Option<[u8; RECORD_SIZE]> {
+    let mut record = [0; RECORD_SIZE];
+    record[USED_OFFSET] = 1;
+    record[ID_OFFSET..NAME_LENGTH_OFFSET].copy_from_slice(&goal.0);
+    record[NAME_LENGTH_OFFSET..NAME_OFFSET].copy_from_slice(&u16::try_from(name.len()).ok()?.to_le_bytes());
     record
-        .get_mut(NAME..NAME + name.len())?
+        .get_mut(NAME_OFFSET..NAME_OFFSET + name.len())?
         .copy_from_slice(name.as_bytes());
     Some(record)
 }
 
 /// `None` if the record is not in use or was not made by [`encode`].
 fn decode(record: &[u8]) -> Option<(GoalId, String)> {
-    if *record.get(USED)? == 0 {
+    if *record.get(USED_OFFSET)? == 0 {
         return None;
     }
-    let goal = GoalId::from_slice(record.get(GOAL..LENGTH)?)?;
-    let length = u16::from_le_bytes(record.get(LENGTH..NAME)?.try_into().ok()?);
-    let name = record.get(NAME..NAME + usize::from(length))?;
+    let goal = GoalId::from_slice(record.get(ID_OFFSET..NAME_LENGTH_OFFSET)?)?;
+    let length = u16::from_le_bytes(record.get(NAME_LENGTH_OFFSET..NAME_OFFSET)?.try_into().ok()?);
+    let name = record.get(NAME_OFFSET..NAME_OFFSET + usize::from(length))?;
     Some((goal, String::from_utf8(name.to_vec()).ok()?))
 }
 
@@ -64,13 +64,13 @@ pub(super) fn create() -> io::Result<File> {
         }
         File::from_raw_fd(file)
     };
-    file.set_len(place(MAX_GOALS + 1))?;
+    file.set_len(record_offset(MAX_GOALS + 1))?;
     Ok(file)
 }
 
 /// The content of a file.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) struct Left {
+pub(super) struct RemainingGoals {
     /// The full name of the node.
     pub(super) node: String,
     /// The goals, each with the service that cancels it.
@@ -81,12 +81,12 @@ pub(super) struct Left {
 ///
 /// # Errors
 /// The file cannot be read or has another format.
-pub(super) fn read(file: &File) -> io::Result<Left> {
-    let mut bytes = vec![0; RECORD * (1 + MAX_GOALS as usize)];
+pub(super) fn read(file: &File) -> io::Result<RemainingGoals> {
+    let mut bytes = vec![0; RECORD_SIZE * (1 + MAX_GOALS as usize)];
     file.read_exact_at(&mut bytes, 0)?;
-    let mut records = bytes.chunks_exact(RECORD).map(decode);
+    let mut records = bytes.chunks_exact(RECORD_SIZE).map(decode);
     match records.next().flatten() {
-        Some((MAGIC, node)) => Ok(Left {
+        Some((MAGIC, node)) => Ok(RemainingGoals {
             node,
             goals: records.flatten().collect(),
         }),
@@ -100,17 +100,17 @@ pub struct GuardedGoals {
     file: Arc<File>,
     /// The service that cancels the goals of a server.
     services: FxHashMap<ServerId, String>,
-    held: FxHashMap<GoalId, Held>,
-    free: Vec<u64>,
+    entries: FxHashMap<GoalId, Entry>,
+    free_records: Vec<u64>,
     round: u64,
     /// The number of goals in the file, for other threads.
     count: Arc<AtomicUsize>,
-    /// Whether a goal without a record was logged.
-    has_told: bool,
+    /// Whether the error for a goal without a record was logged.
+    has_logged_error: bool,
 }
 
 #[derive(Debug)]
-struct Held {
+struct Entry {
     record: u64,
     round: u64,
 }
@@ -126,22 +126,22 @@ impl GuardedGoals {
         Ok(Self {
             file: Arc::clone(file),
             services: FxHashMap::default(),
-            held: FxHashMap::default(),
-            free: (1..=MAX_GOALS).rev().collect(),
+            entries: FxHashMap::default(),
+            free_records: (1..=MAX_GOALS).rev().collect(),
             round: 0,
             count: Arc::default(),
-            has_told: false,
+            has_logged_error: false,
         })
     }
 
     /// Counts the goals in `count` from now on.
     pub(in crate::ros) fn count_in(&mut self, count: Arc<AtomicUsize>) {
         self.count = count;
-        self.tell_count();
+        self.publish_count();
     }
 
-    fn tell_count(&self) {
-        self.count.store(self.held.len(), Ordering::Release);
+    fn publish_count(&self) {
+        self.count.store(self.entries.len(), Ordering::Release);
     }
 
     /// Sets the full name of the service that cancels the goals of a server.
@@ -151,12 +151,12 @@ impl GuardedGoals {
 
     /// Adds a goal, before its request leaves.
     pub(in crate::ros) fn add(&mut self, server: ServerId, goal: GoalId) {
-        if let Some(held) = self.held.get_mut(&goal) {
-            held.round = self.round;
+        if let Some(entry) = self.entries.get_mut(&goal) {
+            entry.round = self.round;
             return;
         }
         if let Err(reason) = self.write(server, goal)
-            && !std::mem::replace(&mut self.has_told, true)
+            && !std::mem::replace(&mut self.has_logged_error, true)
         {
             tracing::error!("goal {goal}, and possibly other goals, not reported to the guardian: {reason}");
         }
@@ -169,12 +169,14 @@ impl GuardedGoals {
             self.add(server, goal);
         }
         let round = self.round;
-        for (_, over) in self.held.extract_if(|_, held| held.round != round) {
+        for (_, removed) in self.entries.extract_if(|_, entry| entry.round != round) {
             // If the removal fails, the only effect is a cancel request for an ended goal.
-            let _ = self.file.write_all_at(&[0], place(over.record) + USED as u64);
-            self.free.push(over.record);
+            let _ = self
+                .file
+                .write_all_at(&[0], record_offset(removed.record) + USED_OFFSET as u64);
+            self.free_records.push(removed.record);
         }
-        self.tell_count();
+        self.publish_count();
     }
 
     fn write(&mut self, server: ServerId, goal: GoalId) -> Result<(), String> {
@@ -183,17 +185,17 @@ impl GuardedGoals {
             .get(&server)
             .ok_or("its server has no service name")?;
         let bytes = encode(goal, service).ok_or_else(|| format!("the name {service} is too long"))?;
-        let record = self.free.last().ok_or("too many goals")?;
+        let record = self.free_records.last().ok_or("too many goals")?;
         self.file
-            .write_all_at(&bytes, place(*record))
+            .write_all_at(&bytes, record_offset(*record))
             .map_err(|error| error.to_string())?;
-        let held = Held {
+        let entry = Entry {
             record: *record,
             round: self.round,
         };
-        self.free.pop();
-        self.held.insert(goal, held);
-        self.tell_count();
+        self.free_records.pop();
+        self.entries.insert(goal, entry);
+        self.publish_count();
         Ok(())
     }
 }
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn g11_the_file_holds_the_goals_that_live_and_no_others() {
+    fn g11_the_file_contains_exactly_the_active_goals() {
         let (file, mut goals) = goals();
         let read = || read(&file).unwrap();
         assert_eq!(read().node, "/robot1/bt_navigator");
@@ -237,13 +239,13 @@ mod tests {
             [wait, (goal(3), "/spin/_action/cancel_goal".to_owned())]
         );
         goals.add(FIRST, goal(1));
-        assert_eq!(read().goals[0], spin, "the place that was free");
+        assert_eq!(read().goals[0], spin, "it takes the free record");
         goals.set([]);
         assert_eq!(read().goals, []);
     }
 
     #[test]
-    fn g11_other_threads_know_how_many_goals_are_in_it() {
+    fn g11_other_threads_read_the_number_of_goals() {
         let (_file, mut goals) = goals();
         let count = Arc::new(AtomicUsize::new(7));
         goals.count_in(Arc::clone(&count));
@@ -261,18 +263,14 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_too_many_takes_the_place_of_none() {
+    fn a_goal_beyond_the_maximum_replaces_no_other() {
         let (file, mut goals) = goals();
         let all = || (0..300).map(|number| (FIRST, goal(number)));
         goals.set(all());
         let read = || read(&file).unwrap().goals;
         assert_eq!(read().len(), MAX_GOALS as usize);
         goals.set(all().skip(100));
-        assert_eq!(
-            read().len(),
-            156,
-            "those for which there was no place are not known yet"
-        );
+        assert_eq!(read().len(), 156, "goals beyond the maximum have no record yet");
         goals.set(all().skip(100));
         assert_eq!(read().len(), 200);
         goals.add(ServerId(7), goal(400));
@@ -280,12 +278,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_goals_is_not_read() {
+    fn a_file_of_another_format_is_refused() {
         let file = create().unwrap();
         assert!(read(&file).is_err());
         file.set_len(7).unwrap();
         assert!(read(&file).is_err());
-        assert_eq!(decode(&[255; RECORD]), None);
-        assert!(encode(goal(1), &"x".repeat(RECORD)).is_none());
+        assert_eq!(decode(&[255; RECORD_SIZE]), None);
+        assert!(encode(goal(1), &"x".repeat(RECORD_SIZE)).is_none());
     }
 }

@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 /// The maximum number of freed mappings. A thread has two, its stack and its heap.
 const MAX_MAPPINGS: usize = 512;
 /// The number of bytes read of each line: file names may be longer, but do not matter.
-const LINE: usize = 128;
+const LINE_SIZE: usize = 128;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Mapping<'l> {
@@ -57,7 +57,7 @@ fn hexadecimal(digits: &[u8]) -> Option<usize> {
 struct Finder {
     /// Addresses in the stack and in the thread's own variables.
     kept: [usize; 2],
-    line: [u8; LINE],
+    line: [u8; LINE_SIZE],
     length: usize,
     /// The end of the last mapping of a file or of its variables.
     file_end: usize,
@@ -69,7 +69,7 @@ impl Finder {
     fn new(kept: [usize; 2]) -> Self {
         Self {
             kept,
-            line: [0; LINE],
+            line: [0; LINE_SIZE],
             length: 0,
             file_end: 0,
             found: [(0, 0); MAX_MAPPINGS],
@@ -77,13 +77,13 @@ impl Finder {
         }
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if *byte == b'\n' {
                 self.end_line();
                 self.length = 0;
-            } else if let Some(place) = self.line.get_mut(self.length) {
-                *place = *byte;
+            } else if let Some(slot) = self.line.get_mut(self.length) {
+                *slot = *byte;
                 self.length += 1;
             }
         }
@@ -101,9 +101,9 @@ impl Finder {
         let is_kept = self.kept.iter().any(|address| mapping.contains(*address));
         if mapping.is_allocated(follows_file)
             && !is_kept
-            && let Some(place) = self.found.get_mut(self.count)
+            && let Some(slot) = self.found.get_mut(self.count)
         {
-            *place = (mapping.start, mapping.end);
+            *slot = (mapping.start, mapping.end);
             self.count += 1;
         }
     }
@@ -114,11 +114,11 @@ impl Finder {
 ///
 /// # Safety
 /// Call it only in the child of a fork that no longer uses any memory allocated before.
-pub(super) unsafe fn give_back_allocated() {
+pub(super) unsafe fn free_allocated() {
     let on_stack = 0_u8;
     // SAFETY: returns the address of a variable of this thread.
-    let of_thread = unsafe { libc::__errno_location() };
-    let mut finder = Finder::new([(&raw const on_stack).addr(), of_thread.addr()]);
+    let errno_address = unsafe { libc::__errno_location() };
+    let mut finder = Finder::new([(&raw const on_stack).addr(), errno_address.addr()]);
     let mut bytes = [0_u8; 1024];
     // SAFETY: the name is a C string, the buffer can be written, and this function owns the file.
     unsafe {
@@ -129,7 +129,7 @@ pub(super) unsafe fn give_back_allocated() {
         while let Ok(read) = usize::try_from(libc::read(file, bytes.as_mut_ptr().cast(), bytes.len()))
             && read > 0
         {
-            finder.take(bytes.get(..read).unwrap_or_default());
+            finder.read(bytes.get(..read).unwrap_or_default());
         }
         libc::close(file);
     }
@@ -161,7 +161,7 @@ mod tests {
 ";
 
     #[test]
-    fn g11_heaps_and_stacks_of_other_threads_are_given_back_and_variables_of_libraries_are_not() {
+    fn g11_heaps_and_other_stacks_are_freed_but_not_library_variables() {
         let long = format!(
             "{:<73}/{}\n",
             "7f0008000000-7f0008001000 r--p 00000000 08:01 9",
@@ -171,7 +171,7 @@ mod tests {
         for piece in [1, 7, 1024, maps.len()] {
             // An address on the stack, and one in the mapping of the thread's own variables.
             let mut finder = Finder::new([0x7ffc_0000_0100, 0x7f00_0600_0740]);
-            maps.as_bytes().chunks(piece).for_each(|bytes| finder.take(bytes));
+            maps.as_bytes().chunks(piece).for_each(|bytes| finder.read(bytes));
             let expected = [
                 (0x55d0_c100_0000, 0x55d0_c110_0000),
                 (0x7f00_0000_0000, 0x7f00_0002_1000),
@@ -183,12 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn g11_this_process_has_a_heap_a_stack_and_variables_of_its_own() {
+    fn g11_the_heap_is_freed_but_not_the_stack_or_variables() {
         let maps = std::fs::read("/proc/self/maps").unwrap();
         let on_stack = 0_u8;
         let on_heap = Box::new(0_u8);
         let mut finder = Finder::new([(&raw const on_stack).addr(), 0]);
-        finder.take(&maps);
+        finder.read(&maps);
         let holds = |address: usize| {
             let mut found = finder.found[..finder.count].iter();
             found.any(|(start, end)| (*start..*end).contains(&address))

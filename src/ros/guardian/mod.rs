@@ -34,18 +34,18 @@ use std::time::{Duration, Instant};
 pub use goals::GuardedGoals;
 
 use super::arguments;
-use sleeper::{Kept, Program};
+use sleeper::{KeptFiles, Program};
 
 /// The environment variable of the cancelling process: the number of the open file with the goals.
-const VARIABLE: &str = "NAVTREE_GUARDIAN";
+const FILE_VARIABLE: &str = "NAVTREE_GUARDIAN";
 
 /// The pause before a killed child is replaced. It doubles each time, up to a minute, if the previous child did not run
 /// for a minute: a cause that kills every child must not keep this process busy.
-const PAUSE: Duration = Duration::from_millis(100);
+const MIN_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// How long to wait for the end of a dismissed child before it is left to the system.
-const DISMISSAL: Duration = Duration::from_millis(100);
+const DISMISSAL_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The child process, and the data to start another one.
 pub struct Guardian {
@@ -59,8 +59,8 @@ pub struct Guardian {
 
 struct Child {
     pid: libc::pid_t,
-    farewell: PipeWriter,
-    since: Instant,
+    dismissal: PipeWriter,
+    started_at: Instant,
 }
 
 impl std::fmt::Debug for Guardian {
@@ -75,7 +75,7 @@ impl std::fmt::Debug for Guardian {
 /// If this process was started by a guardian, cancels the goals and exits. Otherwise returns. Call it before any action
 /// that only one navigator may do.
 pub fn cancel_if_told() {
-    if let Some(goals) = std::env::var_os(VARIABLE) {
+    if let Some(goals) = std::env::var_os(FILE_VARIABLE) {
         process::exit(i32::from(!cancel::run(&goals)));
     }
 }
@@ -94,7 +94,7 @@ impl Guardian {
                 name
             })
             .collect();
-        variables.push(format!("{VARIABLE}={}", goals.as_raw_fd()).into());
+        variables.push(format!("{FILE_VARIABLE}={}", goals.as_raw_fd()).into());
         let mut arguments = arguments::without_nodes(std::env::args_os());
         if let Some(program) = arguments.first_mut() {
             *program = sleeper::NAME.to_string_lossy().into_owned().into();
@@ -104,7 +104,7 @@ impl Guardian {
             goals: Arc::new(goals),
             parent: sleeper::own_process().ok(),
             child: None,
-            pause: PAUSE,
+            pause: MIN_PAUSE,
             restart_at: None,
         };
         guardian.start_child()?;
@@ -112,17 +112,17 @@ impl Guardian {
     }
 
     fn start_child(&mut self) -> io::Result<()> {
-        let (reader, farewell) = io::pipe()?;
-        let kept = Kept {
+        let (reader, dismissal) = io::pipe()?;
+        let kept_files = KeptFiles {
             goals: &self.goals,
-            farewell: &reader,
+            dismissal: &reader,
             parent: self.parent.as_ref(),
         };
-        let pid = sleeper::start(&self.program, &kept)?;
+        let pid = sleeper::start(&self.program, &kept_files)?;
         self.child = Some(Child {
             pid,
-            farewell,
-            since: Instant::now(),
+            dismissal,
+            started_at: Instant::now(),
         });
         Ok(())
     }
@@ -140,8 +140,8 @@ impl Guardian {
         let Some(child) = self.child.take_if(|child| sleeper::has_ended(child.pid)) else {
             return;
         };
-        if child.since.elapsed() > MAX_PAUSE {
-            self.pause = PAUSE;
+        if child.started_at.elapsed() > MAX_PAUSE {
+            self.pause = MIN_PAUSE;
         }
         tracing::warn!(
             "the guardian (process {}) ended; starting another in {:?}",
@@ -170,11 +170,11 @@ impl Guardian {
     /// Dismisses the child, if no guardian is needed: it exits without reading the goals.
     pub fn dismiss(self) {
         let Some(mut child) = self.child else { return };
-        if child.farewell.write_all(&[1]).is_err() {
+        if child.dismissal.write_all(&[1]).is_err() {
             // It has already ended.
             return;
         }
-        let until = Instant::now() + DISMISSAL;
+        let until = Instant::now() + DISMISSAL_TIMEOUT;
         while !sleeper::has_ended(child.pid) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -192,9 +192,9 @@ pub(super) fn list_of_goals(node: &str) -> GuardedGoals {
 mod tests {
     use super::*;
 
-    fn wait_for(what: impl Fn() -> bool) {
+    fn wait_for(condition: impl Fn() -> bool) {
         let until = Instant::now() + Duration::from_secs(30);
-        while !what() {
+        while !condition() {
             assert!(Instant::now() < until);
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn g11_a_guardian_outlives_other_children_and_is_replaced_until_it_is_dismissed() {
+    fn g11_an_ended_guardian_is_replaced_until_it_is_dismissed() {
         let mut guardian = Guardian::start().unwrap();
         let pid = |guardian: &Guardian| guardian.child.as_ref().map(|child| child.pid).unwrap();
         let first = pid(&guardian);

@@ -12,30 +12,30 @@ pub(super) type Request = action_msgs::srv::CancelGoal::Request;
 pub(super) type Response = action_msgs::srv::CancelGoal::Response;
 
 pub(super) struct Participant {
-    /// `None` for a service whose client cannot be made.
+    /// `None` for a service whose client cannot be created.
     clients: Vec<Option<rcl::rcl_client_t>>,
     node: RclNode,
 }
 
 impl Participant {
     /// Creates a node with this name, and a client for each service. It reads the process's arguments like any node. A
-    /// service whose client cannot be made is left out: the goals of the others are cancelled.
+    /// service whose client cannot be created is left out: the goals of the others are cancelled.
     pub(super) fn new(name: &str, namespace: &str, services: &[String]) -> Result<Self, RosError> {
-        let mut made = Self {
+        let mut participant = Self {
             clients: Vec::new(),
             node: RclNode::new(name, namespace, std::env::args())?,
         };
         for service in services {
-            let client = made.open(service);
+            let client = participant.create_client(service);
             if let Err(error) = &client {
                 tracing::error!("{service}: goals cannot be cancelled: {error}");
             }
-            made.clients.push(client.ok());
+            participant.clients.push(client.ok());
         }
-        Ok(made)
+        Ok(participant)
     }
 
-    fn open(&self, service: &str) -> Result<rcl::rcl_client_t, RosError> {
+    fn create_client(&self, service: &str) -> Result<rcl::rcl_client_t, RosError> {
         let c_service = c_string(service)?;
         // SAFETY: rcl made the node; the type support is static; the text and the options outlive the call.
         unsafe {
@@ -57,20 +57,24 @@ impl Participant {
     }
 
     /// Whether the server of the service with this index is present.
-    pub(super) fn is_there(&self, service: usize) -> bool {
-        let mut is_there = false;
+    pub(super) fn is_server_available(&self, service: usize) -> bool {
+        let mut is_available = false;
         let Some(client) = self.client(service) else {
             return false;
         };
         // SAFETY: rcl made both.
         let code = unsafe {
-            rcl::rcl_service_server_is_available(self.node.as_ptr(), &raw const *client, &raw mut is_there)
+            rcl::rcl_service_server_is_available(
+                self.node.as_ptr(),
+                &raw const *client,
+                &raw mut is_available,
+            )
         };
-        code == 0 && is_there
+        code == 0 && is_available
     }
 
     /// Sends a request, and returns its number.
-    pub(super) fn ask(&self, service: usize, request: &Request) -> Result<i64, RosError> {
+    pub(super) fn send_request(&self, service: usize, request: &Request) -> Result<i64, RosError> {
         let client = self.client(service).ok_or(RosError::Down)?;
         let request = NativeMsg::<Request>::from(request);
         let mut number = 0;
@@ -80,7 +84,7 @@ impl Participant {
     }
 
     /// Takes an answer, with the number of its request.
-    pub(super) fn take(&self, service: usize) -> Option<(i64, Response)> {
+    pub(super) fn take_response(&self, service: usize) -> Option<(i64, Response)> {
         let client = self.client(service)?;
         let response = NativeMsg::<Response>::new();
         // SAFETY: rcl made the client, with this type; a request's header is plain numbers; both outlive the call.

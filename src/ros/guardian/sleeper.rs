@@ -12,8 +12,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
-use super::goals::{MAX_GOALS, place};
-use super::mappings::give_back_allocated;
+use super::goals::{MAX_GOALS, record_offset};
+use super::mappings::free_allocated;
 
 /// The program that the child executes when its parent has ended: this program, with other arguments and variables.
 pub(super) struct Program {
@@ -81,11 +81,11 @@ impl Program {
 }
 
 /// The files that the child keeps open besides standard error.
-pub(super) struct Kept<'f> {
+pub(super) struct KeptFiles<'f> {
     /// See [`super::goals`].
     pub(super) goals: &'f File,
     /// A pipe from the parent: a byte dismisses the child.
-    pub(super) farewell: &'f PipeReader,
+    pub(super) dismissal: &'f PipeReader,
     /// The parent process. `None` if the kernel does not support it (before 5.3): then the end of the pipe counts as
     /// its end.
     pub(super) parent: Option<&'f OwnedFd>,
@@ -105,8 +105,8 @@ pub(super) fn own_process() -> io::Result<OwnedFd> {
 }
 
 /// Starts the child, and returns its process id.
-pub(super) fn start(program: &Program, kept: &Kept<'_>) -> io::Result<libc::pid_t> {
-    let shown = shown_arguments();
+pub(super) fn start(program: &Program, kept: &KeptFiles<'_>) -> io::Result<libc::pid_t> {
+    let argument_memory = find_argument_memory();
     // SAFETY: each set is filled by the call that receives it. A signal that reached the child before it ignores
     // signals would run a handler of the parent, so signals are blocked until then.
     let (pid, before) = unsafe {
@@ -118,7 +118,7 @@ pub(super) fn start(program: &Program, kept: &Kept<'_>) -> io::Result<libc::pid_
     };
     if pid == 0 {
         // SAFETY: this is the child of a fork; see the module.
-        unsafe { sleep(program, kept, &before, &shown) }
+        unsafe { sleep(program, kept, &before, &argument_memory) }
     }
     let error = io::Error::last_os_error();
     // SAFETY: the set was filled above.
@@ -143,7 +143,7 @@ pub(super) fn name_process() {
 }
 
 /// The memory of this process from which the kernel shows its arguments; empty if it does not say.
-fn shown_arguments() -> Range<usize> {
+fn find_argument_memory() -> Range<usize> {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The second field, a name in parentheses, may contain anything. The third follows it; these are fields 48 and 49.
     let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
@@ -160,25 +160,30 @@ fn shown_arguments() -> Range<usize> {
 /// Shows [`NAME`] in place of the arguments that the child has from its parent.
 ///
 /// # Safety
-/// The range is that of [`shown_arguments`], and nothing of this process reads its arguments any more.
-unsafe fn rename_arguments(shown: &Range<usize>) {
+/// The range is that of [`find_argument_memory`], and nothing of this process reads its arguments any more.
+unsafe fn rename_arguments(argument_memory: &Range<usize>) {
     let name = NAME.to_bytes();
-    if shown.len() <= name.len() {
+    if argument_memory.len() <= name.len() {
         return;
     }
-    let memory: *mut u8 = ptr::with_exposed_provenance_mut(shown.start);
+    let memory: *mut u8 = ptr::with_exposed_provenance_mut(argument_memory.start);
     // SAFETY: the range is mapped and writable, as the stack is, and it is longer than the name.
     unsafe {
-        memory.write_bytes(0, shown.len());
+        memory.write_bytes(0, argument_memory.len());
         memory.copy_from_nonoverlapping(name.as_ptr(), name.len());
     }
 }
 
 /// # Safety
 /// Call it only in the child of a fork.
-unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t, shown: &Range<usize>) -> ! {
+unsafe fn sleep(
+    program: &Program,
+    kept: &KeptFiles<'_>,
+    signals: &libc::sigset_t,
+    argument_memory: &Range<usize>,
+) -> ! {
     let goals = kept.goals.as_raw_fd();
-    let farewell = kept.farewell.as_raw_fd();
+    let dismissal = kept.dismissal.as_raw_fd();
     let parent = kept.parent.map_or(-1, AsRawFd::as_raw_fd);
     let (arguments, variables) = (program.arguments.pointers, program.variables.pointers);
     // SAFETY: system calls with numbers, and with memory that outlives the call.
@@ -192,18 +197,18 @@ unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t, sh
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const *signals, ptr::null_mut());
         name_process();
-        rename_arguments(shown);
+        rename_arguments(argument_memory);
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         if null >= 0 {
             libc::dup2(null, libc::STDIN_FILENO);
             libc::dup2(null, libc::STDOUT_FILENO);
         }
-        close_all_but([goals, farewell, parent]);
+        close_all_except([goals, dismissal, parent]);
         // It is read after each wait, and the read never blocks.
-        libc::fcntl(farewell, libc::F_SETFL, libc::O_NONBLOCK);
-        give_back_allocated();
-        wait(farewell, parent);
-        if !any_goal(goals) {
+        libc::fcntl(dismissal, libc::F_SETFL, libc::O_NONBLOCK);
+        free_allocated();
+        wait_for_parent(dismissal, parent);
+        if !has_goals(goals) {
             libc::_exit(0);
         }
         libc::fcntl(goals, libc::F_SETFD, 0);
@@ -217,7 +222,7 @@ unsafe fn sleep(program: &Program, kept: &Kept<'_>, signals: &libc::sigset_t, sh
 
 /// Closes all files of the process except standard input, output and error, and `kept`: a socket or a lock of the
 /// parent must not outlive it.
-unsafe fn close_all_but(mut kept: [c_int; 3]) {
+unsafe fn close_all_except(mut kept: [c_int; 3]) {
     kept.sort_unstable();
     let close = |first: c_int, last: c_int| {
         let (Ok(from), Ok(to)) = (c_uint::try_from(first), c_uint::try_from(last)) else {
@@ -251,19 +256,19 @@ const MAX_FILES: c_int = 4096;
 ///
 /// If the process itself can be waited for, the end of the pipe does not count as the parent's end: a process that
 /// replaces itself closes the pipe and continues, and another child may keep the pipe open after the parent's end.
-unsafe fn wait(farewell: c_int, parent: c_int) {
+unsafe fn wait_for_parent(dismissal: c_int, parent: c_int) {
     let event = |fd| libc::pollfd {
         fd,
         events: libc::POLLIN,
         revents: 0,
     };
-    let mut events = [event(farewell), event(parent)];
+    let mut events = [event(dismissal), event(parent)];
     loop {
         let mut byte = 0_u8;
         // SAFETY: there are two events, and one byte to read into.
         let (count, read) = unsafe {
             let count = libc::poll(events.as_mut_ptr(), 2, -1);
-            (count, libc::read(farewell, (&raw mut byte).cast(), 1))
+            (count, libc::read(dismissal, (&raw mut byte).cast(), 1))
         };
         if read > 0 {
             // SAFETY: ends the process.
@@ -281,14 +286,14 @@ unsafe fn wait(farewell: c_int, parent: c_int) {
     }
 }
 
-unsafe fn any_goal(goals: c_int) -> bool {
+unsafe fn has_goals(goals: c_int) -> bool {
     (1..=MAX_GOALS).any(|record| {
         let mut used = 0_u8;
-        let Ok(place) = libc::off_t::try_from(place(record)) else {
+        let Ok(offset) = libc::off_t::try_from(record_offset(record)) else {
             return false;
         };
         // SAFETY: reads one byte into one.
-        let read = unsafe { libc::pread(goals, (&raw mut used).cast(), 1, place) };
+        let read = unsafe { libc::pread(goals, (&raw mut used).cast(), 1, offset) };
         read == 1 && used != 0
     })
 }
