@@ -5,12 +5,12 @@ use stateright::{Checker, HasDiscoveries, Model, Property};
 use super::UpdatePolicy;
 use super::world::{Action, Setup, World};
 
-struct Proof {
+struct GoalModel {
     setup: Setup,
-    expected: Vec<Property<Proof>>,
+    expected: Vec<Property<GoalModel>>,
 }
 
-impl Model for Proof {
+impl Model for GoalModel {
     type State = World;
     type Action = Action;
 
@@ -20,7 +20,7 @@ impl Model for Proof {
 
     fn actions(&self, world: &World, actions: &mut Vec<Action>) {
         // A violation is permanent, so the search stops there.
-        if world.wrong.is_none() {
+        if world.violation.is_none() {
             actions.extend(world.actions(&self.setup));
         }
     }
@@ -37,7 +37,7 @@ impl Model for Proof {
 
     fn properties(&self) -> Vec<Property<Self>> {
         let mut properties = vec![
-            Property::always("nothing is wrong", |_, world: &World| world.wrong.is_none()),
+            Property::always("no violation", |_, world: &World| world.violation.is_none()),
             Property::sometimes("quiet", |_, world: &World| world.is_quiet()),
             Property::sometimes("a goal succeeds", |_, world: &World| world.seen.succeeded),
         ];
@@ -56,10 +56,10 @@ fn more_messages() -> usize {
 }
 
 /// Explores every state of a setup, prints their number, and checks that the expected properties are reached.
-fn prove(name: &str, mut setup: Setup, expected: Vec<Property<Proof>>) {
+fn check_model(name: &str, mut setup: Setup, expected: Vec<Property<GoalModel>>) {
     setup.messages += more_messages();
     let names: Vec<&'static str> = expected.iter().map(|property| property.name).collect();
-    let checker = Proof { setup, expected }
+    let checker = GoalModel { setup, expected }
         .checker()
         .threads(2)
         .finish_when(HasDiscoveries::AnyFailures)
@@ -71,14 +71,14 @@ fn prove(name: &str, mut setup: Setup, expected: Vec<Property<Proof>>) {
         checker.unique_state_count(),
         checker.max_depth()
     );
-    if let Some(path) = checker.discovery("nothing is wrong") {
-        let wrong = path.last_state().wrong;
+    if let Some(path) = checker.discovery("no violation") {
+        let violation = path.last_state().violation;
         let actions: Vec<String> = path
             .into_actions()
             .iter()
             .map(|action| format!("  {action:?}"))
             .collect();
-        panic!("{name}: {wrong:?} after\n{}", actions.join("\n"));
+        panic!("{name}: {violation:?} after\n{}", actions.join("\n"));
     }
     for property in names.iter().chain(&["quiet", "a goal succeeds"]) {
         assert!(
@@ -88,48 +88,48 @@ fn prove(name: &str, mut setup: Setup, expected: Vec<Property<Proof>>) {
     }
 }
 
-fn cancelled_late() -> Property<Proof> {
+fn cancelled_late() -> Property<GoalModel> {
     Property::sometimes("cancelled on late acceptance", |_, world: &World| {
         world.seen.cancelled_late
     })
 }
 
-fn gave_up() -> Property<Proof> {
+fn gave_up() -> Property<GoalModel> {
     Property::sometimes("given up and reported", |_, world: &World| world.seen.gave_up)
 }
 
-fn server_gone() -> Property<Proof> {
+fn server_gone() -> Property<GoalModel> {
     Property::sometimes("the leaf learns that the server is gone", |_, world: &World| {
         world.seen.server_gone
     })
 }
 
-fn result_lost() -> Property<Proof> {
+fn result_lost() -> Property<GoalModel> {
     Property::sometimes("the leaf learns that the result is lost", |_, world: &World| {
         world.seen.result_lost
     })
 }
 
-fn canceled_by_another() -> Property<Proof> {
+fn canceled_by_another() -> Property<GoalModel> {
     Property::sometimes(
         "the leaf learns that another client cancelled its goal",
         |_, world: &World| world.seen.canceled_by_another,
     )
 }
 
-fn adopted() -> Property<Proof> {
+fn adopted() -> Property<GoalModel> {
     Property::sometimes("a goal of an earlier run is adopted", |_, world: &World| {
         world.seen.adopted
     })
 }
 
-fn found_again() -> Property<Proof> {
+fn found_again() -> Property<GoalModel> {
     Property::sometimes("a goal that was given up is found again", |_, world: &World| {
         world.seen.found_again
     })
 }
 
-fn retried() -> Property<Proof> {
+fn retried() -> Property<GoalModel> {
     Property::sometimes(
         "a goal that was given up is cancelled again",
         |_, world: &World| world.seen.retried,
@@ -138,12 +138,12 @@ fn retried() -> Property<Proof> {
 
 #[test]
 fn g3_g4_g6_one_goal_on_a_lossy_network() {
-    prove(
+    check_model(
         "one goal, one loss, one repeat",
         Setup {
             losses: 1,
-            repeats: 1,
-            refuses: true,
+            duplicates: 1,
+            may_refuse_cancels: true,
             ..Setup::NONE
         },
         vec![cancelled_late(), gave_up(), found_again()],
@@ -151,12 +151,12 @@ fn g3_g4_g6_one_goal_on_a_lossy_network() {
 }
 
 #[test]
-fn g3_g4_g6_one_goal_on_a_server_that_dies_and_forgets() {
-    prove(
-        "one goal, one crash, results forgotten",
+fn g3_g4_g6_one_goal_on_a_server_that_crashes_or_drops_results() {
+    check_model(
+        "one goal, one crash, results dropped",
         Setup {
-            crashes: 1,
-            forgettings: 1,
+            server_crashes: 1,
+            dropped_results: 1,
             ..Setup::NONE
         },
         vec![cancelled_late(), gave_up(), server_gone(), result_lost()],
@@ -164,11 +164,11 @@ fn g3_g4_g6_one_goal_on_a_server_that_dies_and_forgets() {
 }
 
 #[test]
-fn g3_g4_g6_one_goal_on_a_server_beside_another_of_its_name() {
-    prove(
-        "one goal, one more server of the name",
+fn g3_g4_g6_one_goal_and_two_servers_with_one_name() {
+    check_model(
+        "one goal, one more server with the name",
         Setup {
-            namesakes: 1,
+            second_servers: 1,
             messages: 2,
             ..Setup::NONE
         },
@@ -177,11 +177,11 @@ fn g3_g4_g6_one_goal_on_a_server_beside_another_of_its_name() {
 }
 
 #[test]
-fn g3_g4_g6_one_goal_on_a_server_that_accepts_before_it_knows() {
-    prove(
-        "one goal, accepted before it is noted, one loss",
+fn g3_g4_g6_one_goal_that_is_accepted_before_it_is_in_the_table() {
+    check_model(
+        "one goal, accepted before it is in the table, one loss",
         Setup {
-            early: 1,
+            early_acceptances: 1,
             losses: 1,
             ..Setup::NONE
         },
@@ -190,8 +190,8 @@ fn g3_g4_g6_one_goal_on_a_server_that_accepts_before_it_knows() {
 }
 
 #[test]
-fn g3_g4_g6_one_goal_on_a_server_that_seems_to_vanish() {
-    prove(
+fn g3_g4_g6_one_goal_on_a_server_that_seems_absent() {
+    check_model(
         "one goal, one partition, one loss",
         Setup {
             partitions: 1,
@@ -210,7 +210,7 @@ fn g3_g4_g6_one_goal_on_a_server_that_seems_to_vanish() {
 
 #[test]
 fn g5_two_activations_on_one_server() {
-    prove(
+    check_model(
         "two activations",
         Setup {
             activations: 2,
@@ -221,8 +221,8 @@ fn g5_two_activations_on_one_server() {
 }
 
 #[test]
-fn g5_two_activations_on_a_server_that_seems_to_vanish() {
-    prove(
+fn g5_two_activations_on_a_server_that_seems_absent() {
+    check_model(
         "two activations, one partition",
         Setup {
             activations: 2,
@@ -235,13 +235,13 @@ fn g5_two_activations_on_a_server_that_seems_to_vanish() {
 }
 
 #[test]
-fn g3_g4_g5_two_activations_of_an_owner_that_is_late() {
-    prove(
-        "two activations, one batch",
+fn g3_g4_g5_two_activations_with_delayed_effects() {
+    check_model(
+        "two activations, effects delayed once",
         Setup {
             activations: 2,
             messages: 2,
-            batches: 1,
+            delayed_effects: 1,
             ..Setup::NONE
         },
         vec![cancelled_late(), gave_up()],
@@ -249,12 +249,12 @@ fn g3_g4_g5_two_activations_of_an_owner_that_is_late() {
 }
 
 #[test]
-fn g3_g4_g6_a_server_that_seems_to_vanish_and_an_owner_that_is_late() {
-    prove(
-        "one goal, one partition, one batch",
+fn g3_g4_g6_a_server_that_seems_absent_and_delayed_effects() {
+    check_model(
+        "one goal, one partition, effects delayed once",
         Setup {
             partitions: 1,
-            batches: 1,
+            delayed_effects: 1,
             messages: 2,
             ..Setup::NONE
         },
@@ -263,13 +263,13 @@ fn g3_g4_g6_a_server_that_seems_to_vanish_and_an_owner_that_is_late() {
 }
 
 #[test]
-fn g3_g5_updates_of_an_owner_that_is_late() {
-    prove(
-        "one update, server preempts, one batch",
+fn g3_g5_updates_with_delayed_effects() {
+    check_model(
+        "one update, server preempts, effects delayed once",
         Setup {
             updates: 1,
             messages: 2,
-            batches: 1,
+            delayed_effects: 1,
             ..Setup::NONE
         },
         vec![cancelled_late(), gave_up()],
@@ -278,7 +278,7 @@ fn g3_g5_updates_of_an_owner_that_is_late() {
 
 #[test]
 fn g3_g5_updates_that_the_server_preempts() {
-    prove(
+    check_model(
         "one update, server preempts, one loss",
         Setup {
             updates: 1,
@@ -291,7 +291,7 @@ fn g3_g5_updates_that_the_server_preempts() {
 
 #[test]
 fn g3_g5_updates_that_cancel_first() {
-    prove(
+    check_model(
         "one update, cancel first",
         Setup {
             updates: 1,
@@ -304,7 +304,7 @@ fn g3_g5_updates_that_cancel_first() {
 
 #[test]
 fn g3_a_goal_that_another_client_cancels_and_an_update() {
-    prove(
+    check_model(
         "one cancel of another client, one update",
         Setup {
             updates: 1,
@@ -317,14 +317,14 @@ fn g3_a_goal_that_another_client_cancels_and_an_update() {
 
 #[test]
 fn g3_a_goal_that_another_client_cancels_and_faults() {
-    prove(
-        "one cancel of another client, one partition, one loss, one batch",
+    check_model(
+        "one cancel of another client, one partition, one loss, effects delayed once",
         Setup {
             foreign_cancels: 1,
             messages: 2,
             partitions: 1,
             losses: 1,
-            batches: 1,
+            delayed_effects: 1,
             ..Setup::NONE
         },
         vec![cancelled_late(), gave_up(), canceled_by_another()],
@@ -332,11 +332,11 @@ fn g3_a_goal_that_another_client_cancels_and_faults() {
 }
 
 #[test]
-fn g3_goals_of_a_dead_predecessor_are_adopted_and_cancelled() {
-    prove(
-        "one death of the executor",
+fn g3_goals_of_an_earlier_run_are_adopted_and_cancelled() {
+    check_model(
+        "one crash of the process",
         Setup {
-            deaths: 1,
+            process_crashes: 1,
             ..Setup::NONE
         },
         vec![adopted(), gave_up()],
@@ -344,11 +344,11 @@ fn g3_goals_of_a_dead_predecessor_are_adopted_and_cancelled() {
 }
 
 #[test]
-fn g3_goals_of_a_dead_predecessor_are_found_behind_a_wire_that_was_cut() {
-    prove(
-        "one death of the executor, one partition, one loss",
+fn g3_goals_of_an_earlier_run_are_found_after_a_partition() {
+    check_model(
+        "one crash of the process, one partition, one loss",
         Setup {
-            deaths: 1,
+            process_crashes: 1,
             partitions: 1,
             losses: 1,
             messages: 2,

@@ -30,11 +30,11 @@ fn options() -> GoalOptions {
     }
 }
 
-fn status() -> impl Strategy<Value = GoalStatus> {
+fn goal_status() -> impl Strategy<Value = GoalStatus> {
     (0i8..7).prop_map(GoalStatus::from_wire)
 }
 
-fn end() -> impl Strategy<Value = TerminalStatus> {
+fn terminal_status() -> impl Strategy<Value = TerminalStatus> {
     prop_oneof![
         Just(TerminalStatus::Succeeded),
         Just(TerminalStatus::Aborted),
@@ -42,7 +42,7 @@ fn end() -> impl Strategy<Value = TerminalStatus> {
     ]
 }
 
-fn code() -> impl Strategy<Value = CancelCode> {
+fn cancel_code() -> impl Strategy<Value = CancelCode> {
     (-1i8..4).prop_map(|code| match code {
         -1 => CancelCode::UnknownToOne,
         code => CancelCode::from_wire(code),
@@ -59,11 +59,11 @@ fn goal_event() -> impl Strategy<Value = GoalEvent> {
         Just(GoalEvent::Rejected),
         Just(GoalEvent::SendFailed),
         Just(GoalEvent::Feedback),
-        status().prop_map(GoalEvent::Status),
+        goal_status().prop_map(GoalEvent::Status),
         Just(GoalEvent::StatusMissing),
-        end().prop_map(GoalEvent::Result),
+        terminal_status().prop_map(GoalEvent::Result),
         Just(GoalEvent::ResultUnknown),
-        (0u32..5, code()).prop_map(|(attempt, code)| GoalEvent::CancelAnswered { attempt, code }),
+        (0u32..5, cancel_code()).prop_map(|(attempt, code)| GoalEvent::CancelAnswered { attempt, code }),
         Just(GoalEvent::CancelFailed),
         Just(GoalEvent::Halt),
         Just(GoalEvent::Withdrawn),
@@ -77,9 +77,9 @@ fn goal_event() -> impl Strategy<Value = GoalEvent> {
     ]
 }
 
-/// A step of the wild walk. Numbers select goals and tickets, known and unknown.
+/// A step of the random walk. Numbers select goals and tickets, known and unknown.
 #[derive(Clone, Copy, Debug)]
-enum Wild {
+enum RandomStep {
     Start(u8, bool),
     Update(u8),
     Halt(u8),
@@ -91,8 +91,8 @@ enum Wild {
     Adopt,
     AllowAdoption(bool),
     Wire(u8, Answer),
-    Server(bool),
-    Pass(u8),
+    SetPresence(bool),
+    AdvanceTime(u8),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -112,44 +112,44 @@ enum Answer {
     LeafCancel(CancelCode),
 }
 
-fn wild() -> impl Strategy<Value = Wild> {
+fn random_step() -> impl Strategy<Value = RandomStep> {
     let answer = prop_oneof![
         3 => Just(Answer::Accepted),
         1 => Just(Answer::Rejected),
         1 => Just(Answer::SendFailed),
         1 => Just(Answer::Feedback),
-        3 => status().prop_map(Answer::Status),
+        3 => goal_status().prop_map(Answer::Status),
         1 => Just(Answer::EmptyStatus),
-        2 => end().prop_map(Answer::Result),
+        2 => terminal_status().prop_map(Answer::Result),
         1 => Just(Answer::ResultUnknown),
-        3 => (0u32..4, code()).prop_map(|(attempt, code)| Answer::Cancel(attempt, code)),
+        3 => (0u32..4, cancel_code()).prop_map(|(attempt, code)| Answer::Cancel(attempt, code)),
         1 => Just(Answer::CancelFailed),
         1 => Just(Answer::Response),
         1 => Just(Answer::CallFailed),
-        1 => code().prop_map(Answer::LeafCancel),
+        1 => cancel_code().prop_map(Answer::LeafCancel),
     ];
     prop_oneof![
-        4 => (any::<u8>(), any::<bool>()).prop_map(|(server, patient)| Wild::Start(server, patient)),
-        2 => any::<u8>().prop_map(Wild::Update),
-        3 => any::<u8>().prop_map(Wild::Halt),
-        1 => any::<u8>().prop_map(Wild::Detach),
-        1 => Just(Wild::HaltAll),
-        2 => Just(Wild::BeginSession),
-        1 => any::<u8>().prop_map(Wild::Call),
-        1 => Just(Wild::CancelServer),
-        1 => Just(Wild::Adopt),
-        1 => any::<bool>().prop_map(Wild::AllowAdoption),
-        12 => (any::<u8>(), answer).prop_map(|(goal, answer)| Wild::Wire(goal, answer)),
-        2 => any::<bool>().prop_map(Wild::Server),
-        4 => (0u8..20).prop_map(Wild::Pass),
+        4 => (any::<u8>(), any::<bool>()).prop_map(|(server, waits_after_halt)| RandomStep::Start(server, waits_after_halt)),
+        2 => any::<u8>().prop_map(RandomStep::Update),
+        3 => any::<u8>().prop_map(RandomStep::Halt),
+        1 => any::<u8>().prop_map(RandomStep::Detach),
+        1 => Just(RandomStep::HaltAll),
+        2 => Just(RandomStep::BeginSession),
+        1 => any::<u8>().prop_map(RandomStep::Call),
+        1 => Just(RandomStep::CancelServer),
+        1 => Just(RandomStep::Adopt),
+        1 => any::<bool>().prop_map(RandomStep::AllowAdoption),
+        12 => (any::<u8>(), answer).prop_map(|(goal, answer)| RandomStep::Wire(goal, answer)),
+        2 => any::<bool>().prop_map(RandomStep::SetPresence),
+        4 => (0u8..20).prop_map(RandomStep::AdvanceTime),
     ]
 }
 
-/// The state of a wild walk.
+/// The state of a random walk.
 struct Walk {
     goal_tracker: GoalTracker<u32>,
     now: Time,
-    out: Vec<Effect<u32>>,
+    effects: Vec<Effect<u32>>,
     waiting: BTreeMap<Ticket, u32>,
     tickets: u64,
     goals: Vec<GoalId>,
@@ -163,15 +163,18 @@ impl Walk {
         let mut walk = Self {
             goal_tracker: GoalTracker::new(GoalIds::new(5, 1), options()),
             now: Time::ZERO,
-            out: Vec::new(),
+            effects: Vec::new(),
             waiting: BTreeMap::new(),
             tickets: 0,
             // One goal of another client, and one of an earlier run.
             goals: vec![GoalId([9; 16]), GoalIds::new(5, 2).next_id()],
             ended: BTreeSet::new(),
         };
-        walk.goal_tracker
-            .wire(WireEvent::ServerBack { server: SERVER }, walk.now, &mut walk.out);
+        walk.goal_tracker.wire(
+            WireEvent::ServerBack { server: SERVER },
+            walk.now,
+            &mut walk.effects,
+        );
         walk
     }
 
@@ -185,17 +188,17 @@ impl Walk {
         Ticket(self.tickets)
     }
 
-    fn step(&mut self, wild: Wild, update: UpdatePolicy) {
+    fn step(&mut self, random_step: RandomStep, update: UpdatePolicy) {
         let leaf: Arc<str> = Arc::from("leaf");
-        let command = match wild {
-            Wild::Start(payload, patient) => Command::Start {
+        let command = match random_step {
+            RandomStep::Start(payload, waits_after_halt) => Command::Start {
                 ticket: self.new_ticket(),
                 server: SERVER,
                 leaf,
                 payload: u32::from(payload),
                 options: GoalOptions {
                     update,
-                    after_halt: if patient {
+                    after_halt: if waits_after_halt {
                         AfterHalt::Wait
                     } else {
                         AfterHalt::Immediately
@@ -203,70 +206,70 @@ impl Walk {
                     ..options()
                 },
             },
-            Wild::Update(choice) => Command::Update {
+            RandomStep::Update(choice) => Command::Update {
                 ticket: self.ticket(choice),
                 payload: 1000,
             },
-            Wild::Halt(choice) => {
+            RandomStep::Halt(choice) => {
                 let ticket = self.ticket(choice);
                 self.waiting.remove(&ticket);
                 // The tree drops earlier notices that have not left.
-                self.out
+                self.effects
                     .retain(|effect| !matches!(effect, Effect::Notify(notice) if notice.ticket() == ticket));
                 Command::Halt {
                     ticket,
                     reason: HaltReason::Preempted,
                 }
             }
-            Wild::Detach(choice) => Command::Detach {
+            RandomStep::Detach(choice) => Command::Detach {
                 ticket: self.ticket(choice),
                 reason: HaltReason::Preempted,
             },
-            Wild::HaltAll => {
+            RandomStep::HaltAll => {
                 let tickets = self.goal_tracker.open_tickets();
                 self.waiting.retain(|ticket, _| !tickets.contains(ticket));
-                self.out.retain(
+                self.effects.retain(
                     |effect| !matches!(effect, Effect::Notify(notice) if tickets.contains(&notice.ticket())),
                 );
                 Command::HaltAll {
                     reason: HaltReason::GoalCanceled,
                 }
             }
-            Wild::BeginSession => Command::BeginSession,
-            Wild::Call(payload) => Command::Call {
+            RandomStep::BeginSession => Command::BeginSession,
+            RandomStep::Call(payload) => Command::Call {
                 ticket: self.new_ticket(),
                 server: SERVER,
                 leaf,
                 payload: u32::from(payload),
                 options: options(),
             },
-            Wild::CancelServer => Command::CancelServer {
+            RandomStep::CancelServer => Command::CancelServer {
                 ticket: self.new_ticket(),
                 server: SERVER,
                 leaf,
                 selection: Selection::All,
                 options: options(),
             },
-            Wild::Adopt => Command::Adopt {
+            RandomStep::Adopt => Command::Adopt {
                 server: SERVER,
                 window: Duration::from_millis(50),
                 delay: Duration::from_millis(5),
             },
-            Wild::AllowAdoption(allowed) => Command::AllowAdoption { allowed },
-            Wild::Server(there) => {
+            RandomStep::AllowAdoption(allowed) => Command::AllowAdoption { allowed },
+            RandomStep::SetPresence(is_present) => {
                 let server = SERVER;
-                return self.wire(if there {
+                return self.wire(if is_present {
                     WireEvent::ServerBack { server }
                 } else {
                     WireEvent::ServerGone { server }
                 });
             }
-            Wild::Pass(milliseconds) => {
-                return self.pass(Duration::from_millis(u64::from(milliseconds)));
+            RandomStep::AdvanceTime(milliseconds) => {
+                return self.advance_time(Duration::from_millis(u64::from(milliseconds)));
             }
-            Wild::Wire(choice, answer) => return self.answer(choice, answer),
+            RandomStep::Wire(choice, answer) => return self.answer(choice, answer),
         };
-        self.goal_tracker.command(command, self.now, &mut self.out);
+        self.goal_tracker.command(command, self.now, &mut self.effects);
     }
 
     fn answer(&mut self, choice: u8, answer: Answer) {
@@ -319,16 +322,16 @@ impl Walk {
     }
 
     fn wire(&mut self, event: WireEvent<u32>) {
-        self.goal_tracker.wire(event, self.now, &mut self.out);
+        self.goal_tracker.wire(event, self.now, &mut self.effects);
     }
 
-    fn pass(&mut self, time: Duration) {
+    fn advance_time(&mut self, time: Duration) {
         self.carry_out();
         let until = self.now + time;
         while let Some(due) = self.goal_tracker.next_deadline().filter(|due| *due <= until) {
             assert!(due >= self.now, "a deadline in the past");
             self.now = due;
-            self.goal_tracker.advance(due, &mut self.out);
+            self.goal_tracker.advance(due, &mut self.effects);
             assert!(
                 self.goal_tracker.next_deadline().is_none_or(|next| next > due),
                 "a deadline that was handled is due again"
@@ -348,7 +351,7 @@ impl Walk {
     fn check_effects(&mut self) -> Result<(), String> {
         let live = self.goal_tracker.live_goals();
         let open = self.goal_tracker.open_tickets();
-        for effect in self.out.drain(..) {
+        for effect in self.effects.drain(..) {
             match effect {
                 Effect::SendGoal { goal, .. } => {
                     let live = live.iter().find(|live| live.goal == goal);
@@ -388,39 +391,39 @@ proptest! {
 
     /// One state machine with any event in any phase at any time keeps its invariants.
     #[test]
-    fn g3_g4_a_goal_takes_any_event_at_any_time(
+    fn g3_g4_a_goal_handles_any_event_at_any_time(
         events in prop::collection::vec((goal_event(), 0u64..15), 0..60)
     ) {
         let mut now = Time::ZERO;
         let mut goal = ActionGoal::new(options(), now);
         let mut finished = false;
-        let mut left = false;
-        for (event, passed) in events {
-            now = now + Duration::from_millis(passed);
+        let mut has_released = false;
+        for (event, elapsed) in events {
+            now = now + Duration::from_millis(elapsed);
             let before = goal.phase();
             let mut steps = Vec::new();
             goal.on(event, now, &mut steps);
             for (index, step) in steps.iter().enumerate() {
                 match step {
                     Step::Finish(_) => {
-                        prop_assert!(!finished && !left, "told after it was over");
+                        prop_assert!(!finished && !has_released, "a notice after the end of the leaf");
                         finished = true;
                     }
-                    Step::TellAccepted | Step::TellFeedback | Step::TellCanceling => prop_assert!(!finished && !left),
+                    Step::TellAccepted | Step::TellFeedback | Step::TellCanceling => prop_assert!(!finished && !has_released),
                     Step::Send => prop_assert!(matches!(before, Phase::Queued | Phase::Absent)),
                     // A goal with a waiting leaf is never cancelled.
                     Step::Cancel { .. } => prop_assert!(
-                        finished || left || !goal.phase().has_leaf(),
+                        finished || has_released || !goal.phase().has_leaf(),
                         "{before:?} {event:?} {index}"
                     ),
                     Step::StopNewer => prop_assert_eq!(before, Phase::Replaced),
                     Step::RequestResult | Step::Report(_) => {}
                 }
             }
-            left |= matches!(event, GoalEvent::Halt | GoalEvent::Replace | GoalEvent::ShutDown { .. })
+            has_released |= matches!(event, GoalEvent::Halt | GoalEvent::Replace | GoalEvent::ShutDown { .. })
                 && !matches!(before, Phase::Queued | Phase::Absent) | !goal.phase().has_leaf();
             prop_assert_eq!(goal.next_deadline().is_none(), goal.phase() == Phase::Ended);
-            if finished || left {
+            if finished || has_released {
                 prop_assert!(!goal.phase().has_leaf(), "{:?}", goal.phase());
             }
         }
@@ -438,15 +441,15 @@ proptest! {
 
     /// The GoalTracker in a world without rules: answers to any goal, in any order, including nonsense.
     #[test]
-    fn g3_g4_g6_goal_tracker_survives_anything(
-        walk in prop::collection::vec((wild(), any::<bool>()), 0..120),
+    fn g3_g4_g6_goal_tracker_handles_any_input(
+        walk in prop::collection::vec((random_step(), any::<bool>()), 0..120),
         cancel_first in any::<bool>(),
     ) {
         let update = if cancel_first { UpdatePolicy::CancelFirst } else { UpdatePolicy::ServerPreempts };
         let mut world = Walk::new();
-        for (wild, late) in walk {
-            world.step(wild, update);
-            if late {
+        for (random_step, is_late) in walk {
+            world.step(random_step, update);
+            if is_late {
                 continue;
             }
             world.carry_out();
@@ -455,7 +458,7 @@ proptest! {
             }
         }
         // Without further events, every leaf gets its outcome, everything ends, and the counters agree.
-        world.pass(Duration::from_secs(2));
+        world.advance_time(Duration::from_secs(2));
         prop_assert!(world.waiting.is_empty(), "waits for ever: {:?}", world.waiting);
         prop_assert!(world.goal_tracker.is_idle());
         let counters = world.goal_tracker.counters();
@@ -477,32 +480,32 @@ proptest! {
             updates: 3,
             update_policy: if cancel_first { UpdatePolicy::CancelFirst } else { UpdatePolicy::ServerPreempts },
             losses: 4,
-            repeats: 4,
-            crashes: 2,
+            duplicates: 4,
+            server_crashes: 2,
             // The next goal does not wait for a goal that another server does not know.
-            namesakes: 0,
+            second_servers: 0,
             partitions: 2,
-            forgettings: 2,
-            deaths: 1,
-            refuses: true,
-            early: 2,
+            dropped_results: 2,
+            process_crashes: 1,
+            may_refuse_cancels: true,
+            early_acceptances: 2,
             foreign_cancels: 2,
-            batches: 4,
+            delayed_effects: 4,
         };
         let mut world = World::new(&setup);
-        let mut trail = Vec::new();
+        let mut past_actions = Vec::new();
         for choice in choices {
             let actions = world.actions(&setup);
             if actions.is_empty() {
                 break;
             }
             let action = actions[usize::from(choice) % actions.len()].clone();
-            trail.push(format!("  {action:?}"));
+            past_actions.push(format!("  {action:?}"));
             world.act(&setup, action);
-            prop_assert!(world.wrong.is_none(), "{:?} after\n{}", world.wrong, trail.join("\n"));
+            prop_assert!(world.violation.is_none(), "{:?} after\n{}", world.violation, past_actions.join("\n"));
         }
-        let rests = world.come_to_rest(&setup);
-        prop_assert!(world.wrong.is_none(), "{:?} at rest after\n{}", world.wrong, trail.join("\n"));
-        prop_assert!(rests, "no rest after\n{}", trail.join("\n"));
+        let is_at_rest = world.reach_rest(&setup);
+        prop_assert!(world.violation.is_none(), "{:?} at rest after\n{}", world.violation, past_actions.join("\n"));
+        prop_assert!(is_at_rest, "no rest after\n{}", past_actions.join("\n"));
     }
 }

@@ -25,26 +25,26 @@ pub(crate) struct Setup {
     /// the topic is reliable and latched.
     pub(crate) losses: u8,
     /// Messages that arrive twice.
-    pub(crate) repeats: u8,
+    pub(crate) duplicates: u8,
     /// Crashes of the server. It may come back without its goals before its absence is noticed. Then the client learns
-    /// later that the process is another one, and the endpoints of the dead one stay on the graph for a while.
-    pub(crate) crashes: u8,
+    /// later that the process is another one, and the endpoints of the crashed one stay on the graph for a while.
+    pub(crate) server_crashes: u8,
     /// Times that another server with its name appears, without goals.
-    pub(crate) namesakes: u8,
-    /// Times that a living server seems to vanish.
+    pub(crate) second_servers: u8,
+    /// Times that a running server seems absent.
     pub(crate) partitions: u8,
     /// Times that the server drops the results of ended goals.
-    pub(crate) forgettings: u8,
+    pub(crate) dropped_results: u8,
     /// Crashes of the process with the GoalTracker. The next process adopts goals when adoption is allowed.
-    pub(crate) deaths: u8,
+    pub(crate) process_crashes: u8,
     /// Whether the server may refuse to cancel.
-    pub(crate) refuses: bool,
-    /// Goals that the server accepts before it notes them. In between, it answers requests as if they did not exist.
-    pub(crate) early: u8,
+    pub(crate) may_refuse_cancels: bool,
+    /// Goals that the server accepts before they are in its table. In between, it answers requests as if they did not exist.
+    pub(crate) early_acceptances: u8,
     /// Goals that another client cancels.
     pub(crate) foreign_cancels: u8,
-    /// Times that the owner of the GoalTracker is late: it handles all arrived inputs before any effect leaves.
-    pub(crate) batches: u8,
+    /// Times that the owner of the GoalTracker is late: it handles all arrived inputs before it applies any effect.
+    pub(crate) delayed_effects: u8,
 }
 
 impl Setup {
@@ -54,16 +54,16 @@ impl Setup {
         updates: 0,
         update_policy: UpdatePolicy::ServerPreempts,
         losses: 0,
-        repeats: 0,
-        crashes: 0,
-        namesakes: 0,
+        duplicates: 0,
+        server_crashes: 0,
+        second_servers: 0,
         partitions: 0,
-        forgettings: 0,
-        deaths: 0,
-        refuses: false,
-        early: 0,
+        dropped_results: 0,
+        process_crashes: 0,
+        may_refuse_cancels: false,
+        early_acceptances: 0,
         foreign_cancels: 0,
-        batches: 0,
+        delayed_effects: 0,
     };
 
     fn options(&self) -> GoalOptions {
@@ -84,21 +84,21 @@ impl Setup {
 
     /// The maximum wait of a leaf, by its options: twice for stopping goals, once for an absent server, the acceptance,
     /// the result and a lost result. An update restarts the last three after the goal before it had its time to end.
-    fn patience(&self) -> Duration {
+    fn max_leaf_wait(&self) -> Duration {
         let lost = 1 + 2 + 4 + 8;
         Duration::from_secs(1 + 1 + 1 + (1 + 2 + lost) + u64::from(self.updates) * (2 + 1 + 2 + lost))
     }
 
     /// The maximum tracking time of a goal without a leaf. A late acceptance and the return of the server restart it.
-    fn tracking(&self) -> Duration {
-        let faults = self.crashes + self.namesakes + self.partitions;
+    fn max_tracking_time(&self) -> Duration {
+        let faults = self.server_crashes + self.second_servers + self.partitions;
         Duration::from_secs(2 * (3 + u64::from(faults)))
     }
 }
 
 /// The search window for goals of an earlier run. As with the other times, production has a longer one and the same
 /// rule.
-const WINDOW: Duration = Duration::from_secs(2);
+const SEARCH_WINDOW: Duration = Duration::from_secs(2);
 
 /// A message under way on the network.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -126,38 +126,38 @@ pub(crate) enum Action {
     Reject(GoalId),
     Refuse(GoalId, u32),
     AcceptEarly(GoalId),
-    /// The server notes the goal that it accepted early. No time passes before this step, so the GoalTracker does not
+    /// The server adds the goal that it accepted early to its table. No time passes before this step, so the GoalTracker does not
     /// consider the server gone in between.
-    Note,
+    StoreGoal,
     Lose(Message),
     Repeat(Message),
     /// The middleware repeats a status list.
-    Replay,
+    RepeatStatus,
     Finish(GoalId, TerminalStatus),
     /// Another client cancels the goal.
     CancelByAnother(GoalId),
-    Forget,
-    Crash,
-    Restart,
-    /// Another server with its name appears; `Leave`: it disappears.
-    Join,
-    Leave,
+    DropResults,
+    CrashServer,
+    RestartServer,
+    /// Another server with its name appears; `RemoveSecondServer`: it disappears.
+    AddSecondServer,
+    RemoveSecondServer,
     /// The other server answers first a request that reaches both. The client receives only that answer.
-    Deny(Message),
+    AnswerFromSecondServer(Message),
     /// The GoalTracker learns that the server's process is another one, or that there are two servers: it considers the
     /// server gone and then back.
-    Change,
+    NoticeChange,
     /// The GoalTracker learns the real presence of the server.
-    Discover,
-    /// The GoalTracker wrongly learns that the server vanished.
+    NoticePresence,
+    /// The GoalTracker wrongly learns that the server is absent.
     Partition,
     /// The process with the GoalTracker crashes and another one starts.
-    Die,
+    CrashProcess,
     /// The new process is active and the only one with its name.
     AllowAdoption,
-    /// Effects of the GoalTracker do not leave before `CarryOut`.
-    BeLate,
-    CarryOut,
+    /// Effects of the GoalTracker are not applied before `ReleaseEffects`.
+    DelayEffects,
+    ReleaseEffects,
     /// Time passes until the next deadline.
     Wait,
 }
@@ -169,70 +169,70 @@ pub(crate) struct World {
     /// The running activation and its run time.
     running: Option<(Ticket, Duration)>,
     /// Activations whose leaf was halted, with the time since then.
-    left: BTreeMap<Ticket, Duration>,
+    finished: BTreeMap<Ticket, Duration>,
     started: u64,
     /// The number of updates of the running activation. The goal and the result of each carry this number.
     updated: u8,
     /// The payloads of goals, if not 0.
     payloads: BTreeMap<GoalId, u8>,
-    net: BTreeSet<Message>,
-    up: bool,
+    messages: BTreeSet<Message>,
+    is_server_up: bool,
     /// The server's process is another one, or one of two, and the GoalTracker does not know this yet.
-    changed: bool,
+    has_server_changed: bool,
     /// Another server with its name exists.
-    namesake: bool,
-    /// Endpoints of another server with its name are on the graph, alive or dead.
-    is_with_another: bool,
+    has_second_server: bool,
+    /// Endpoints of another server with its name are on the graph, whether it runs or has crashed.
+    has_second_endpoint: bool,
     table: GoalTable<u8, GoalId>,
     /// The goal that is accepted and not in the table yet.
-    early: Option<GoalId>,
+    accepted_early: Option<GoalId>,
     /// Goals with a waiting result request at the server. Repeated requests count once.
-    asked: BTreeSet<GoalId>,
+    result_requests: BTreeSet<GoalId>,
     /// Goals that were reported as not stopped in time. The next goal may start in parallel.
-    slow: BTreeSet<GoalId>,
+    reported_slow: BTreeSet<GoalId>,
     /// Goals that ignored every cancel and were reported as possibly running forever. A goal leaves this set when it is
     /// seen again. Goals given up because of a silent or unreachable server are not in it, because they must be found.
     abandoned: BTreeSet<GoalId>,
     /// Goals of an earlier run that the server accepted after its first list for this run. The search window covers
     /// them, and it ends.
-    late: BTreeSet<GoalId>,
+    accepted_late: BTreeSet<GoalId>,
     /// Goals that another client cancelled.
     foreign_canceled: BTreeSet<GoalId>,
     /// The activation for which the robot must not move any more: the GoalTracker knows that another client cancelled
     /// its goal.
-    stopped: Option<Ticket>,
+    stopped_activation: Option<Ticket>,
     /// Whether the running leaf was notified of such a cancel.
-    is_told_of_cancel: bool,
+    is_notified_of_cancel: bool,
     /// Whether this run may adopt. The first run has no goals to adopt.
-    may_adopt: bool,
+    is_adoption_allowed: bool,
     /// Whether a status list has arrived since the server was discovered.
-    listed: bool,
+    has_status_list: bool,
     /// Whether the latest status list must be repeated: it was lost, or is older than its reader. A reader that has
-    /// received it does not get it again, even after its server seemed to vanish, because some middleware does not
+    /// received it does not get it again, even after its server seemed absent, because some middleware does not
     /// repeat it.
-    unheard: bool,
-    /// Whether the owner is late; `unsent` are the effects that have not left.
-    is_late: bool,
-    unsent: Vec<Effect<u8>>,
-    used: Used,
+    must_repeat_status: bool,
+    /// Whether effects are delayed; `effects` are the effects that are not applied yet.
+    has_delayed_effects: bool,
+    effects: Vec<Effect<u8>>,
+    used_faults: UsedFaults,
     /// The first violation of an invariant.
-    pub(crate) wrong: Option<&'static str>,
+    pub(crate) violation: Option<&'static str>,
     pub(crate) seen: Seen,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct Used {
+struct UsedFaults {
     updates: u8,
     losses: u8,
-    repeats: u8,
-    crashes: u8,
-    namesakes: u8,
+    duplicates: u8,
+    server_crashes: u8,
+    second_servers: u8,
     partitions: u8,
-    forgettings: u8,
-    deaths: u8,
-    early: u8,
+    dropped_results: u8,
+    process_crashes: u8,
+    early_acceptances: u8,
     foreign_cancels: u8,
-    batches: u8,
+    delayed_effects: u8,
 }
 
 /// Observations of the last step. A proof without them would prove nothing.
@@ -258,31 +258,31 @@ impl World {
         let mut world = Self {
             goal_tracker: GoalTracker::new(GoalIds::new(1, 0), setup.options()),
             running: None,
-            left: BTreeMap::new(),
+            finished: BTreeMap::new(),
             started: 0,
             updated: 0,
             payloads: BTreeMap::new(),
-            net: BTreeSet::new(),
-            up: true,
-            changed: false,
-            namesake: false,
-            is_with_another: false,
+            messages: BTreeSet::new(),
+            is_server_up: true,
+            has_server_changed: false,
+            has_second_server: false,
+            has_second_endpoint: false,
             table: GoalTable::new(Duration::ZERO),
-            early: None,
-            asked: BTreeSet::new(),
-            slow: BTreeSet::new(),
+            accepted_early: None,
+            result_requests: BTreeSet::new(),
+            reported_slow: BTreeSet::new(),
             abandoned: BTreeSet::new(),
-            late: BTreeSet::new(),
+            accepted_late: BTreeSet::new(),
             foreign_canceled: BTreeSet::new(),
-            stopped: None,
-            is_told_of_cancel: false,
-            may_adopt: true,
-            listed: false,
-            unheard: false,
-            is_late: false,
-            unsent: Vec::new(),
-            used: Used::default(),
-            wrong: None,
+            stopped_activation: None,
+            is_notified_of_cancel: false,
+            is_adoption_allowed: true,
+            has_status_list: false,
+            must_repeat_status: false,
+            has_delayed_effects: false,
+            effects: Vec::new(),
+            used_faults: UsedFaults::default(),
+            violation: None,
             seen: Seen::default(),
         };
         world.wire(WireEvent::ServerBack { server: SERVER });
@@ -297,92 +297,100 @@ impl World {
             None => {}
             Some(_) => {
                 actions.push(Action::Halt);
-                if self.used.updates < setup.updates {
+                if self.used_faults.updates < setup.updates {
                     actions.push(Action::Update);
                 }
             }
         }
-        for message in &self.net {
+        for message in &self.messages {
             actions.push(Action::Deliver(message.clone()));
             match message {
-                Message::GoalRequest(goal) if self.up => {
+                Message::GoalRequest(goal) if self.is_server_up => {
                     actions.push(Action::Reject(*goal));
-                    if self.used.early < setup.early && self.early.is_none() {
+                    if self.used_faults.early_acceptances < setup.early_acceptances
+                        && self.accepted_early.is_none()
+                    {
                         actions.push(Action::AcceptEarly(*goal));
                     }
                 }
-                Message::CancelRequest(goal, attempt) if self.up && setup.refuses => {
+                Message::CancelRequest(goal, attempt) if self.is_server_up && setup.may_refuse_cancels => {
                     actions.push(Action::Refuse(*goal, *attempt));
                 }
                 _ => {}
             }
             let is_asked = matches!(message, Message::CancelRequest(..) | Message::ResultRequest(_));
-            if self.up && self.namesake && is_asked {
-                actions.push(Action::Deny(message.clone()));
+            if self.is_server_up && self.has_second_server && is_asked {
+                actions.push(Action::AnswerFromSecondServer(message.clone()));
             }
-            if self.used.losses < setup.losses {
+            if self.used_faults.losses < setup.losses {
                 actions.push(Action::Lose(message.clone()));
             }
             // A goal request is not repeated: DDS delivers no request twice, and a server that received one twice would
             // reject the goal that it has accepted.
-            if self.used.repeats < setup.repeats && !matches!(message, Message::GoalRequest(_)) {
+            if self.used_faults.duplicates < setup.duplicates && !matches!(message, Message::GoalRequest(_)) {
                 actions.push(Action::Repeat(message.clone()));
             }
         }
-        if self.may_replay() {
-            actions.push(Action::Replay);
+        if self.can_repeat_status() {
+            actions.push(Action::RepeatStatus);
         }
         for goal in self.table.active() {
             let is_foreign = self.foreign_canceled.contains(&goal);
             let is_canceling = self.table.status(goal) == GoalStatus::Canceling;
             if is_canceling {
                 actions.push(Action::Finish(goal, TerminalStatus::Canceled));
-            } else if self.used.foreign_cancels < setup.foreign_cancels {
+            } else if self.used_faults.foreign_cancels < setup.foreign_cancels {
                 actions.push(Action::CancelByAnother(goal));
             }
-            // A goal may be reached before its server looks at the cancel.
+            // A server may finish a goal before it handles the cancel.
             if !is_canceling || is_foreign {
                 actions.push(Action::Finish(goal, TerminalStatus::Succeeded));
             }
         }
-        let over = self.table.statuses().len() > self.table.active().len();
-        if over && self.used.forgettings < setup.forgettings {
-            actions.push(Action::Forget);
+        let has_ended_goals = self.table.statuses().len() > self.table.active().len();
+        if has_ended_goals && self.used_faults.dropped_results < setup.dropped_results {
+            actions.push(Action::DropResults);
         }
-        if self.up && self.used.crashes < setup.crashes {
-            actions.push(Action::Crash);
+        if self.is_server_up && self.used_faults.server_crashes < setup.server_crashes {
+            actions.push(Action::CrashServer);
         }
-        if !self.up {
-            actions.push(Action::Restart);
+        if !self.is_server_up {
+            actions.push(Action::RestartServer);
         }
-        if self.up && !self.is_with_another && self.used.namesakes < setup.namesakes {
-            actions.push(Action::Join);
+        if self.is_server_up
+            && !self.has_second_endpoint
+            && self.used_faults.second_servers < setup.second_servers
+        {
+            actions.push(Action::AddSecondServer);
         }
-        if self.is_with_another {
-            actions.push(Action::Leave);
+        if self.has_second_endpoint {
+            actions.push(Action::RemoveSecondServer);
         }
-        if self.changed && self.early.is_none() {
-            actions.push(Action::Change);
+        if self.has_server_changed && self.accepted_early.is_none() {
+            actions.push(Action::NoticeChange);
         }
-        if self.up != self.goal_tracker.is_present(SERVER) {
-            actions.push(Action::Discover);
-        } else if self.up && self.early.is_none() && self.used.partitions < setup.partitions {
+        if self.is_server_up != self.goal_tracker.is_present(SERVER) {
+            actions.push(Action::NoticePresence);
+        } else if self.is_server_up
+            && self.accepted_early.is_none()
+            && self.used_faults.partitions < setup.partitions
+        {
             actions.push(Action::Partition);
         }
-        if self.used.deaths < setup.deaths {
-            actions.push(Action::Die);
+        if self.used_faults.process_crashes < setup.process_crashes {
+            actions.push(Action::CrashProcess);
         }
-        if !self.may_adopt {
+        if !self.is_adoption_allowed {
             actions.push(Action::AllowAdoption);
         }
-        if self.is_late {
-            actions.push(Action::CarryOut);
-        } else if self.used.batches < setup.batches {
-            actions.push(Action::BeLate);
+        if self.has_delayed_effects {
+            actions.push(Action::ReleaseEffects);
+        } else if self.used_faults.delayed_effects < setup.delayed_effects {
+            actions.push(Action::DelayEffects);
         }
-        if self.early.is_some() {
-            actions.push(Action::Note);
-        } else if !self.is_late && self.next_time().is_some() {
+        if self.accepted_early.is_some() {
+            actions.push(Action::StoreGoal);
+        } else if !self.has_delayed_effects && self.next_time().is_some() {
             actions.push(Action::Wait);
         }
         actions
@@ -399,8 +407,8 @@ impl World {
     }
 
     /// Whether the reader of the status topic is matched with a writer and lacks its latest list.
-    fn may_replay(&self) -> bool {
-        self.unheard && self.up && self.goal_tracker.is_present(SERVER)
+    fn can_repeat_status(&self) -> bool {
+        self.must_repeat_status && self.is_server_up && self.goal_tracker.is_present(SERVER)
     }
 
     pub(crate) fn act(&mut self, setup: &Setup, action: Action) {
@@ -409,7 +417,7 @@ impl World {
             Action::Start => {
                 self.started += 1;
                 self.updated = 0;
-                self.is_told_of_cancel = false;
+                self.is_notified_of_cancel = false;
                 let ticket = Ticket(self.started);
                 self.running = Some((ticket, Duration::ZERO));
                 self.command(Command::Start {
@@ -421,7 +429,7 @@ impl World {
                 });
             }
             Action::Update => {
-                self.used.updates += 1;
+                self.used_faults.updates += 1;
                 self.updated += 1;
                 let payload = self.updated;
                 if let Some((ticket, _)) = self.running {
@@ -430,9 +438,9 @@ impl World {
             }
             Action::Halt => {
                 if let Some((ticket, _)) = self.running.take() {
-                    self.left.insert(ticket, Duration::ZERO);
+                    self.finished.insert(ticket, Duration::ZERO);
                     // The tree drops earlier notices for this ticket.
-                    self.unsent.retain(
+                    self.effects.retain(
                         |effect| !matches!(effect, Effect::Notify(notice) if notice.ticket() == ticket),
                     );
                     self.command(Command::Halt {
@@ -442,108 +450,112 @@ impl World {
                 }
             }
             Action::Deliver(message) => {
-                self.net.remove(&message);
+                self.messages.remove(&message);
                 self.deliver(message);
             }
             Action::Reject(goal) => {
-                self.net.remove(&Message::GoalRequest(goal));
-                self.net.insert(Message::Rejected(goal));
+                self.messages.remove(&Message::GoalRequest(goal));
+                self.messages.insert(Message::Rejected(goal));
             }
             Action::Refuse(goal, attempt) => {
-                self.net.remove(&Message::CancelRequest(goal, attempt));
+                self.messages.remove(&Message::CancelRequest(goal, attempt));
                 let answer = self.table.cancel(Selection::Goal(goal), |_| false);
-                self.net.insert(Message::Canceled(goal, attempt, answer.code));
+                self.messages
+                    .insert(Message::Canceled(goal, attempt, answer.code));
             }
             Action::AcceptEarly(goal) => {
-                self.used.early += 1;
-                self.net.remove(&Message::GoalRequest(goal));
-                self.net.insert(Message::Accepted(goal));
-                self.early = Some(goal);
+                self.used_faults.early_acceptances += 1;
+                self.messages.remove(&Message::GoalRequest(goal));
+                self.messages.insert(Message::Accepted(goal));
+                self.accepted_early = Some(goal);
             }
-            Action::Note => {
-                if let Some(goal) = self.early.take() {
-                    self.note(goal);
+            Action::StoreGoal => {
+                if let Some(goal) = self.accepted_early.take() {
+                    self.store_goal(goal);
                 }
             }
             Action::Lose(message) => {
-                self.used.losses += 1;
-                self.net.remove(&message);
-                self.unheard |= matches!(message, Message::Status(_));
+                self.used_faults.losses += 1;
+                self.messages.remove(&message);
+                self.must_repeat_status |= matches!(message, Message::Status(_));
             }
             Action::Repeat(message) => {
-                self.used.repeats += 1;
+                self.used_faults.duplicates += 1;
                 self.deliver(message);
             }
-            Action::Replay => self.publish_status(),
+            Action::RepeatStatus => self.publish_status(),
             Action::Finish(goal, end) => {
-                self.asked.remove(&goal);
+                self.result_requests.remove(&goal);
                 let waiters = self.table.finish(goal, end, 0, Time::ZERO).unwrap();
                 for goal in waiters {
-                    self.net.insert(Message::Result(goal, end));
+                    self.messages.insert(Message::Result(goal, end));
                 }
                 self.publish_status();
             }
             Action::CancelByAnother(goal) => {
-                self.used.foreign_cancels += 1;
+                self.used_faults.foreign_cancels += 1;
                 self.foreign_canceled.insert(goal);
                 self.table.cancel(Selection::Goal(goal), |_| true);
                 self.publish_status();
             }
-            Action::Forget => {
-                self.used.forgettings += 1;
+            Action::DropResults => {
+                self.used_faults.dropped_results += 1;
                 self.table.expire(NOW);
                 self.publish_status();
             }
-            Action::Crash => {
-                self.used.crashes += 1;
-                self.up = false;
-                self.changed = false;
-                self.early = None;
+            Action::CrashServer => {
+                self.used_faults.server_crashes += 1;
+                self.is_server_up = false;
+                self.has_server_changed = false;
+                self.accepted_early = None;
                 self.table = GoalTable::new(Duration::ZERO);
-                self.asked.clear();
-                self.unheard = false;
+                self.result_requests.clear();
+                self.must_repeat_status = false;
             }
-            Action::Restart => {
-                self.up = true;
-                self.changed = self.goal_tracker.is_present(SERVER);
-                self.is_with_another |= self.changed;
+            Action::RestartServer => {
+                self.is_server_up = true;
+                self.has_server_changed = self.goal_tracker.is_present(SERVER);
+                self.has_second_endpoint |= self.has_server_changed;
             }
-            Action::Join => {
-                self.used.namesakes += 1;
-                (self.namesake, self.is_with_another) = (true, true);
-                self.changed = self.goal_tracker.is_present(SERVER);
+            Action::AddSecondServer => {
+                self.used_faults.second_servers += 1;
+                (self.has_second_server, self.has_second_endpoint) = (true, true);
+                self.has_server_changed = self.goal_tracker.is_present(SERVER);
             }
-            Action::Leave => (self.namesake, self.is_with_another) = (false, false),
-            Action::Deny(message) => {
-                self.net.remove(&message);
+            Action::RemoveSecondServer => (self.has_second_server, self.has_second_endpoint) = (false, false),
+            Action::AnswerFromSecondServer(message) => {
+                self.messages.remove(&message);
                 if let Message::CancelRequest(goal, attempt) = message {
                     let answer = self.table.cancel(Selection::Goal(goal), |_| true);
                     if !answer.canceling.is_empty() {
                         self.publish_status();
                     }
-                    let denial = self.denial();
-                    self.net.insert(Message::Canceled(goal, attempt, denial));
+                    let unknown_goal_code = self.unknown_goal_code();
+                    self.messages
+                        .insert(Message::Canceled(goal, attempt, unknown_goal_code));
                 }
             }
-            Action::Change => self.vanish(),
-            Action::Discover if self.up => self.wire(WireEvent::ServerBack { server: SERVER }),
-            Action::Discover => self.vanish(),
-            Action::Partition => {
-                self.used.partitions += 1;
-                self.vanish();
+            Action::NoticeChange => self.lose_server(),
+            Action::NoticePresence if self.is_server_up => {
+                self.wire(WireEvent::ServerBack { server: SERVER });
             }
-            Action::Die => self.die(setup),
+            Action::NoticePresence => self.lose_server(),
+            Action::Partition => {
+                self.used_faults.partitions += 1;
+                self.lose_server();
+            }
+            Action::CrashProcess => self.crash_process(setup),
             Action::AllowAdoption => {
-                self.may_adopt = true;
+                self.is_adoption_allowed = true;
                 self.command(Command::AllowAdoption { allowed: true });
             }
-            Action::BeLate => {
-                self.used.batches += 1;
-                self.is_late = true;
+            Action::DelayEffects => {
+                self.used_faults.delayed_effects += 1;
+                self.has_delayed_effects = true;
             }
-            Action::CarryOut => {
-                self.is_late = false;
-                self.hand(|goal_tracker, out| goal_tracker.advance(NOW, out));
+            Action::ReleaseEffects => {
+                self.has_delayed_effects = false;
+                self.run_tracker(|goal_tracker, out| goal_tracker.advance(NOW, out));
             }
             Action::Wait => self.wait(setup),
         }
@@ -552,18 +564,18 @@ impl World {
     }
 
     /// The code of a client for a server that does not know the goal.
-    fn denial(&self) -> CancelCode {
-        if self.is_with_another {
+    fn unknown_goal_code(&self) -> CancelCode {
+        if self.has_second_endpoint {
             CancelCode::UnknownToOne
         } else {
             CancelCode::UnknownGoal
         }
     }
 
-    fn vanish(&mut self) {
-        self.changed = false;
+    fn lose_server(&mut self) {
+        self.has_server_changed = false;
         self.wire(WireEvent::ServerGone { server: SERVER });
-        self.listed = false;
+        self.has_status_list = false;
     }
 
     /// Removes state without further effect, so equal situations are the same state.
@@ -571,19 +583,19 @@ impl World {
         self.goal_tracker.forget_history(NOW);
         let live = self.goal_tracker.live_goals();
         let known = |goal: &GoalId| live.iter().any(|live| live.goal == *goal);
-        self.left
+        self.finished
             .retain(|ticket, _| live.iter().any(|live| live.ticket == Some(*ticket)));
         let arriving: BTreeSet<GoalId> = self
-            .net
+            .messages
             .iter()
             .filter_map(|message| match message {
                 Message::GoalRequest(goal) | Message::Accepted(goal) => Some(*goal),
                 _ => None,
             })
-            .chain(self.early)
+            .chain(self.accepted_early)
             .collect();
         let table = &self.table;
-        self.net.retain(|message| match message {
+        self.messages.retain(|message| match message {
             Message::GoalRequest(_) | Message::Accepted(_) | Message::Status(_) => true,
             Message::CancelRequest(goal, _) => {
                 known(goal) || arriving.contains(goal) || table.status(*goal).is_active()
@@ -597,51 +609,51 @@ impl World {
         self.payloads
             .retain(|goal, _| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
         for goals in [
-            &mut self.slow,
+            &mut self.reported_slow,
             &mut self.abandoned,
-            &mut self.late,
+            &mut self.accepted_late,
             &mut self.foreign_canceled,
         ] {
             goals.retain(|goal| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
         }
-        self.stopped = self
-            .stopped
+        self.stopped_activation = self
+            .stopped_activation
             .filter(|stopped| matches!(self.running, Some((ticket, _)) if ticket == *stopped));
-        self.is_told_of_cancel &= self.running.is_some();
+        self.is_notified_of_cancel &= self.running.is_some();
     }
 
     fn deliver(&mut self, message: Message) {
         match message {
             Message::GoalRequest(goal) => {
-                if self.up && self.note(goal) {
-                    self.net.insert(Message::Accepted(goal));
+                if self.is_server_up && self.store_goal(goal) {
+                    self.messages.insert(Message::Accepted(goal));
                 }
             }
             Message::CancelRequest(goal, attempt) => {
-                if self.up {
+                if self.is_server_up {
                     let answer = self.table.cancel(Selection::Goal(goal), |_| true);
                     let code = match answer.code {
-                        CancelCode::UnknownGoal => self.denial(),
+                        CancelCode::UnknownGoal => self.unknown_goal_code(),
                         code => code,
                     };
-                    self.net.insert(Message::Canceled(goal, attempt, code));
+                    self.messages.insert(Message::Canceled(goal, attempt, code));
                     if !answer.canceling.is_empty() {
                         self.publish_status();
                     }
                 }
             }
             Message::ResultRequest(goal) => {
-                if self.up && !self.asked.contains(&goal) {
+                if self.is_server_up && !self.result_requests.contains(&goal) {
                     match self.table.result(goal, goal) {
                         ResultAnswer::Ready { end, .. } => {
-                            self.net.insert(Message::Result(goal, end));
+                            self.messages.insert(Message::Result(goal, end));
                         }
-                        ResultAnswer::Unknown { .. } if self.is_with_another => {}
+                        ResultAnswer::Unknown { .. } if self.has_second_endpoint => {}
                         ResultAnswer::Unknown { .. } => {
-                            self.net.insert(Message::ResultUnknown(goal));
+                            self.messages.insert(Message::ResultUnknown(goal));
                         }
                         ResultAnswer::Later { .. } => {
-                            self.asked.insert(goal);
+                            self.result_requests.insert(goal);
                         }
                     }
                 }
@@ -661,7 +673,7 @@ impl World {
             }),
             Message::Result(goal, end) => {
                 if end == TerminalStatus::Canceled {
-                    self.learn_of_cancel(goal);
+                    self.record_foreign_cancel(goal);
                 }
                 self.wire(WireEvent::Result {
                     goal,
@@ -671,10 +683,10 @@ impl World {
             }
             Message::ResultUnknown(goal) => self.wire(WireEvent::ResultUnknown { goal }),
             Message::Status(goals) => {
-                self.listed |= self.goal_tracker.is_present(SERVER);
+                self.has_status_list |= self.goal_tracker.is_present(SERVER);
                 for (goal, status) in &goals {
                     if matches!(status, GoalStatus::Canceling | GoalStatus::Canceled) {
-                        self.learn_of_cancel(*goal);
+                        self.record_foreign_cancel(*goal);
                     }
                 }
                 self.wire(WireEvent::Status {
@@ -686,7 +698,7 @@ impl World {
     }
 
     /// A message that shows a cancelled goal arrives.
-    fn learn_of_cancel(&mut self, goal: GoalId) {
+    fn record_foreign_cancel(&mut self, goal: GoalId) {
         let Some((ticket, _)) = self.running else {
             return;
         };
@@ -699,58 +711,59 @@ impl World {
             live.goal == goal && live.ticket == Some(ticket) && waits
         });
         if is_waited_for && self.foreign_canceled.contains(&goal) {
-            self.stopped = Some(ticket);
+            self.stopped_activation = Some(ticket);
         }
     }
 
     /// Adds a goal to the server. False if it was there before.
-    fn note(&mut self, goal: GoalId) -> bool {
+    fn store_goal(&mut self, goal: GoalId) -> bool {
         if self.table.accept(goal, Stamp::ZERO).is_err() {
             return false;
         }
-        if self.listed && !self.is_of_this_run(goal) {
-            self.late.insert(goal);
+        if self.has_status_list && !self.is_of_this_run(goal) {
+            self.accepted_late.insert(goal);
         }
         self.publish_status();
         true
     }
 
     fn publish_status(&mut self) {
-        self.net.retain(|message| !matches!(message, Message::Status(_)));
-        self.unheard = false;
+        self.messages
+            .retain(|message| !matches!(message, Message::Status(_)));
+        self.must_repeat_status = false;
         let goals = self
             .table
             .statuses()
             .into_iter()
             .map(|(goal, _, status)| (goal, status))
             .collect();
-        self.net.insert(Message::Status(goals));
+        self.messages.insert(Message::Status(goals));
     }
 
     /// Crashes the process with the GoalTracker. Answers to it are lost; its requests are still under way. The next
     /// process must discover the server first, because the wire may be cut.
-    fn die(&mut self, setup: &Setup) {
-        self.used.deaths += 1;
+    fn crash_process(&mut self, setup: &Setup) {
+        self.used_faults.process_crashes += 1;
         self.running = None;
-        self.left.clear();
-        self.is_late = false;
-        self.unsent.clear();
-        self.net.retain(|message| {
+        self.finished.clear();
+        self.has_delayed_effects = false;
+        self.effects.clear();
+        self.messages.retain(|message| {
             matches!(
                 message,
                 Message::GoalRequest(_) | Message::CancelRequest(..) | Message::ResultRequest(_)
             )
         });
-        let run = u64::from(self.used.deaths);
+        let run = u64::from(self.used_faults.process_crashes);
         self.goal_tracker = GoalTracker::new(GoalIds::new(1, run), setup.options());
-        self.listed = false;
-        self.changed = false;
-        self.may_adopt = false;
-        self.late.clear();
-        self.unheard = !self.table.statuses().is_empty();
+        self.has_status_list = false;
+        self.has_server_changed = false;
+        self.is_adoption_allowed = false;
+        self.accepted_late.clear();
+        self.must_repeat_status = !self.table.statuses().is_empty();
         self.command(Command::Adopt {
             server: SERVER,
-            window: WINDOW,
+            window: SEARCH_WINDOW,
             delay: Duration::from_secs(1),
         });
     }
@@ -764,37 +777,38 @@ impl World {
         if let Some((_, age)) = &mut self.running {
             *age += passed;
         }
-        for age in self.left.values_mut() {
-            *age = (*age + passed).min(setup.tracking() + Duration::from_secs(1));
+        for age in self.finished.values_mut() {
+            *age = (*age + passed).min(setup.max_tracking_time() + Duration::from_secs(1));
         }
-        self.hand(|goal_tracker, out| goal_tracker.advance(NOW, out));
+        self.run_tracker(|goal_tracker, out| goal_tracker.advance(NOW, out));
         if self.goal_tracker.next_deadline() == Some(NOW) {
-            self.wrong = Some("a deadline that has been handled is due again");
+            self.violation = Some("a deadline that has been handled is due again");
         }
     }
 
     fn command(&mut self, command: Command<u8>) {
-        self.hand(|goal_tracker, out| goal_tracker.command(command, NOW, out));
+        self.run_tracker(|goal_tracker, out| goal_tracker.command(command, NOW, out));
     }
 
     fn wire(&mut self, event: WireEvent<u8>) {
-        self.hand(|goal_tracker, out| goal_tracker.wire(event, NOW, out));
+        self.run_tracker(|goal_tracker, out| goal_tracker.wire(event, NOW, out));
     }
 
-    fn hand(&mut self, input: impl FnOnce(&mut GoalTracker<u8>, &mut Vec<Effect<u8>>)) {
-        input(&mut self.goal_tracker, &mut self.unsent);
-        if !self.is_late {
-            let out = std::mem::take(&mut self.unsent);
-            self.carry_out(out);
+    fn run_tracker(&mut self, input: impl FnOnce(&mut GoalTracker<u8>, &mut Vec<Effect<u8>>)) {
+        input(&mut self.goal_tracker, &mut self.effects);
+        if !self.has_delayed_effects {
+            let out = std::mem::take(&mut self.effects);
+            self.apply_effects(out);
         }
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect<u8>>) {
+    fn apply_effects(&mut self, effects: Vec<Effect<u8>>) {
         for effect in effects {
             match effect {
                 Effect::SendGoal { goal, payload, .. } => {
-                    if self.stopped.is_some() {
-                        self.wrong = Some("G3: a goal was sent after another client had stopped the robot");
+                    if self.stopped_activation.is_some() {
+                        self.violation =
+                            Some("G3: a goal was sent after another client had stopped the robot");
                     }
                     if payload != 0 {
                         self.payloads.insert(goal, payload);
@@ -805,18 +819,18 @@ impl World {
                         .filter(|live| live.phase == Phase::Sent)
                         .map(|live| live.ticket);
                     if leaf != Some(self.running.map(|(ticket, _)| ticket)) {
-                        self.wrong = Some("a goal was sent for a leaf that has gone");
+                        self.violation = Some("a goal was sent for a leaf that was halted or has finished");
                     }
-                    self.net.insert(Message::GoalRequest(goal));
+                    self.messages.insert(Message::GoalRequest(goal));
                 }
                 Effect::SendCancel {
                     tag: CancelTag::Goal { goal, attempt },
                     ..
                 } => {
-                    self.net.insert(Message::CancelRequest(goal, attempt));
+                    self.messages.insert(Message::CancelRequest(goal, attempt));
                 }
                 Effect::RequestResult { goal, .. } => {
-                    self.net.insert(Message::ResultRequest(goal));
+                    self.messages.insert(Message::ResultRequest(goal));
                 }
                 Effect::Notify(notice) => self.notify(&notice),
                 Effect::Report(report) => {
@@ -827,8 +841,9 @@ impl World {
                         IncidentKind::AcceptedLate => self.seen.cancelled_late = true,
                         IncidentKind::Adopted => {
                             self.seen.adopted = true;
-                            if !self.may_adopt {
-                                self.wrong = Some("G3: a goal of a node that may be driving was cancelled");
+                            if !self.is_adoption_allowed {
+                                self.violation =
+                                    Some("G3: a goal of a node that may be driving was cancelled");
                             }
                             self.abandoned.remove(&goal);
                         }
@@ -840,16 +855,16 @@ impl World {
                             self.abandoned.remove(&goal);
                         }
                         IncidentKind::NotStoppedInTime => {
-                            self.slow.insert(goal);
+                            self.reported_slow.insert(goal);
                         }
                         IncidentKind::GaveUpStopping => {
                             self.seen.gave_up = true;
-                            self.slow.insert(goal);
+                            self.reported_slow.insert(goal);
                             self.abandoned.insert(goal);
                         }
                         IncidentKind::GaveUpUnanswered | IncidentKind::GaveUpUnreachable => {
                             self.seen.gave_up = true;
-                            self.slow.insert(goal);
+                            self.reported_slow.insert(goal);
                         }
                         _ => {}
                     }
@@ -866,18 +881,21 @@ impl World {
         match self.running {
             Some((ticket, _)) if ticket == notice.ticket() => {
                 if let Notice::Canceling { .. } = notice {
-                    self.is_told_of_cancel = true;
+                    self.is_notified_of_cancel = true;
                     self.seen.canceled_by_another = true;
                 }
                 if let Notice::Finished { updates, outcome, .. } = notice {
                     let is_canceled = matches!(outcome, Outcome::Canceled(_) | Outcome::CanceledByAnother);
                     match outcome {
-                        _ if self.stopped == Some(ticket) && !is_canceled && !self.is_told_of_cancel => {
-                            self.wrong =
+                        _ if self.stopped_activation == Some(ticket)
+                            && !is_canceled
+                            && !self.is_notified_of_cancel =>
+                        {
+                            self.violation =
                                 Some("G3: a leaf was not told that another client cancelled its goal");
                         }
                         Outcome::Succeeded(payload) if u64::from(*payload) != *updates => {
-                            self.wrong = Some("a leaf was told the success of a goal of other inputs");
+                            self.violation = Some("a leaf was told the success of a goal of other inputs");
                         }
                         Outcome::Succeeded(_) => self.seen.succeeded = true,
                         Outcome::ServerGone => self.seen.server_gone = true,
@@ -885,86 +903,87 @@ impl World {
                         _ => {}
                     }
                     self.running = None;
-                    self.left.insert(ticket, Duration::ZERO);
+                    self.finished.insert(ticket, Duration::ZERO);
                 }
             }
-            _ => self.wrong = Some("G4: a notice for a leaf that was halted or has finished"),
+            _ => self.violation = Some("G4: a notice for a leaf that was halted or has finished"),
         }
     }
 
     /// Checks the invariants that hold after every step.
     fn check(&mut self, setup: &Setup) {
         if let Some((_, age)) = self.running {
-            if self.goal_tracker.next_deadline().is_none() && !self.is_late {
-                self.wrong = Some("G6: a leaf waits and nothing is due");
+            if self.goal_tracker.next_deadline().is_none() && !self.has_delayed_effects {
+                self.violation = Some("G6: a leaf waits and nothing is due");
             }
-            if age > setup.patience() {
-                self.wrong = Some("G6: a leaf waits longer than its timeouts allow");
+            if age > setup.max_leaf_wait() {
+                self.violation = Some("G6: a leaf waits longer than its timeouts allow");
             }
         }
         for live in self.goal_tracker.live_goals() {
-            let age = live.ticket.and_then(|ticket| self.left.get(&ticket));
-            if age.is_some_and(|age| *age > setup.tracking()) {
-                self.wrong = Some("G3: a goal without a leaf is tracked beyond its deadline");
+            let age = live.ticket.and_then(|ticket| self.finished.get(&ticket));
+            if age.is_some_and(|age| *age > setup.max_tracking_time()) {
+                self.violation = Some("G3: a goal without a leaf is tracked beyond its deadline");
             }
         }
         let executing: Vec<GoalId> = self
             .table
             .active()
             .into_iter()
-            .filter(|goal| !self.slow.contains(goal))
+            .filter(|goal| !self.reported_slow.contains(goal))
             .filter(|goal| self.is_of_this_run(*goal))
             .collect();
         let allowed = match setup.update_policy {
-            UpdatePolicy::ServerPreempts if self.used.updates > 0 => 2,
+            UpdatePolicy::ServerPreempts if self.used_faults.updates > 0 => 2,
             _ => 1,
         };
         if executing.len() > allowed {
-            self.wrong = Some("G5: more goals on the server than the policy allows");
+            self.violation = Some("G5: more goals on the server than the policy allows");
         }
         let window_is_over = self
             .goal_tracker
             .adopts_until(SERVER)
             .is_none_or(|until| until < NOW);
-        let is_known =
-            |goal: &GoalId| self.abandoned.contains(goal) || self.late.contains(goal) && window_is_over;
+        let is_known = |goal: &GoalId| {
+            self.abandoned.contains(goal) || self.accepted_late.contains(goal) && window_is_over
+        };
         if self.is_quiet() && !self.table.active().iter().all(is_known) {
-            self.wrong = Some("G3: an orphan goal that nobody was told of");
+            self.violation = Some("G3: a goal without a leaf executes and was not reported");
         }
     }
 
     fn is_of_this_run(&self, goal: GoalId) -> bool {
-        !GoalIds::new(1, u64::from(self.used.deaths)).is_predecessor(goal)
+        !GoalIds::new(1, u64::from(self.used_faults.process_crashes)).is_predecessor(goal)
     }
 
     pub(crate) fn messages_under_way(&self) -> usize {
-        self.net.len()
+        self.messages.len()
     }
 
     /// Continues without faults: the leaf is halted, the server stays present, messages arrive, and time passes. False
     /// if the world does not come to rest.
-    pub(crate) fn come_to_rest(&mut self, setup: &Setup) -> bool {
+    pub(crate) fn reach_rest(&mut self, setup: &Setup) -> bool {
         for _ in 0..500 {
-            let action = if self.is_late {
-                Action::CarryOut
-            } else if self.early.is_some() {
-                Action::Note
+            let action = if self.has_delayed_effects {
+                Action::ReleaseEffects
+            } else if self.accepted_early.is_some() {
+                Action::StoreGoal
             } else if self.running.is_some() {
                 Action::Halt
-            } else if !self.up {
-                Action::Restart
+            } else if !self.is_server_up {
+                Action::RestartServer
             } else if !self.goal_tracker.is_present(SERVER) {
-                Action::Discover
-            } else if self.is_with_another {
-                Action::Leave
-            } else if self.changed {
-                Action::Change
-            } else if !self.may_adopt {
+                Action::NoticePresence
+            } else if self.has_second_endpoint {
+                Action::RemoveSecondServer
+            } else if self.has_server_changed {
+                Action::NoticeChange
+            } else if !self.is_adoption_allowed {
                 Action::AllowAdoption
-            } else if let Some(message) = self.net.first() {
+            } else if let Some(message) = self.messages.first() {
                 Action::Deliver(message.clone())
-            } else if self.may_replay() {
-                Action::Replay
+            } else if self.can_repeat_status() {
+                Action::RepeatStatus
             } else if self.goal_tracker.next_deadline().is_some() {
                 Action::Wait
             } else {
@@ -977,16 +996,16 @@ impl World {
 
     /// Whether no message is under way, no leaf waits, and no timer is set.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.net.is_empty()
-            && !self.is_late
-            && self.early.is_none()
-            && !self.may_replay()
-            && self.may_adopt
-            && !self.changed
-            && !self.is_with_another
+        self.messages.is_empty()
+            && !self.has_delayed_effects
+            && self.accepted_early.is_none()
+            && !self.can_repeat_status()
+            && self.is_adoption_allowed
+            && !self.has_server_changed
+            && !self.has_second_endpoint
             && self.running.is_none()
             && self.goal_tracker.is_idle()
             && self.goal_tracker.next_deadline().is_none()
-            && self.up == self.goal_tracker.is_present(SERVER)
+            && self.is_server_up == self.goal_tracker.is_present(SERVER)
     }
 }

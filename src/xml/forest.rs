@@ -58,13 +58,13 @@ impl<'d> Forest<'d> {
                 declared: HashSet::new(),
                 reported: HashSet::new(),
             },
-            nameless: 0,
+            unnamed_trees: 0,
         };
         for document in &documents.documents {
             let dialect = formats
                 .get(&document.file())
                 .map_or(Dialect::V4, |format| format.dialect());
-            builder.document(document, dialect);
+            builder.read_document(document, dialect);
         }
         builder.forest
     }
@@ -90,7 +90,7 @@ struct Builder<'b, 'd> {
     diagnostics: &'b mut Diagnostics,
     forest: Forest<'d>,
     /// Number of trees without an ID so far. Their names are `BehaviorTree_0` and so on.
-    nameless: usize,
+    unnamed_trees: usize,
 }
 
 impl<'d> Builder<'_, 'd> {
@@ -98,7 +98,7 @@ impl<'d> Builder<'_, 'd> {
         self.diagnostics.push(Diagnostic::new(code, span, message));
     }
 
-    fn document(&mut self, document: &'d Document, dialect: Dialect) {
+    fn read_document(&mut self, document: &'d Document, dialect: Dialect) {
         let Some(root) = document.root() else { return };
         if root.name() != "root" {
             let message = format!("the outermost element is `<{}>`, not `<root>`", root.name());
@@ -107,7 +107,7 @@ impl<'d> Builder<'_, 'd> {
             self.diagnostics.push(problem);
             return;
         }
-        self.ignored_text(root);
+        self.report_ignored_text(root);
         let mut model: Option<Element<'d>> = None;
         for child in root.children().filter(|child| child.name() == "TreeNodesModel") {
             if let Some(first) = model {
@@ -127,18 +127,18 @@ impl<'d> Builder<'_, 'd> {
                 }
             }
         }
-        let alone = root.children().nth(1).is_none();
+        let is_only_element = root.children().nth(1).is_none();
         for child in root.children() {
             match child.name() {
-                "BehaviorTree" => self.tree(child, dialect, alone),
+                "BehaviorTree" => self.read_tree(child, dialect, is_only_element),
                 "TreeNodesModel" | "include" => {}
-                _ => self.stray(child, model.is_some()),
+                _ => self.report_ignored_element(child, model.is_some()),
             }
         }
     }
 
     /// Reports an element under the root that has no meaning there.
-    fn stray(&mut self, element: Element<'d>, has_model: bool) {
+    fn report_ignored_element(&mut self, element: Element<'d>, has_model: bool) {
         let name = element.name();
         let is_kind = matches!(name, "Action" | "Condition" | "Control" | "Decorator" | "SubTree");
         if has_model && is_kind && element.attribute("ID").is_none() {
@@ -150,21 +150,21 @@ impl<'d> Builder<'_, 'd> {
         let mut problem = Diagnostic::new(Code::IgnoredElement, element.name_span(), message);
         if is_kind || self.registry.contains(name) {
             problem = problem.help("nodes belong into a `<BehaviorTree>`");
-        } else if let Some(near) = nearest(name, ["BehaviorTree", "TreeNodesModel", "include"]) {
-            problem = problem.help(format!("did you mean `{near}`?"));
+        } else if let Some(nearest_name) = nearest(name, ["BehaviorTree", "TreeNodesModel", "include"]) {
+            problem = problem.help(format!("did you mean `{nearest_name}`?"));
         }
         self.diagnostics.push(problem);
     }
 
-    fn tree(&mut self, tree: Element<'d>, dialect: Dialect, alone: bool) {
+    fn read_tree(&mut self, tree: Element<'d>, dialect: Dialect, is_only_element: bool) {
         let id = tree.attribute("ID").filter(|id| !id.value().is_empty());
         let (name, span) = match id {
             Some(id) => {
-                self.tree_name(id.value(), id.value_span(), dialect);
+                self.check_tree_name(id.value(), id.value_span(), dialect);
                 (Cow::Borrowed(id.value()), id.value_span())
             }
             None => {
-                if !alone {
+                if !is_only_element {
                     let problem = Diagnostic::new(
                         Code::TreeWithoutId,
                         tree.name_span(),
@@ -173,8 +173,8 @@ impl<'d> Builder<'_, 'd> {
                     .help("only a tree that is the only element of its file can do without");
                     self.diagnostics.push(problem);
                 }
-                let name = format!("BehaviorTree_{}", self.nameless);
-                self.nameless += 1;
+                let name = format!("BehaviorTree_{}", self.unnamed_trees);
+                self.unnamed_trees += 1;
                 (Cow::Owned(name), tree.name_span())
             }
         };
@@ -194,11 +194,11 @@ impl<'d> Builder<'_, 'd> {
             }
             self.diagnostics.push(problem);
         }
-        self.ignored_text(tree);
+        self.report_ignored_text(tree);
         let Some(first) = first else { return };
 
         let mut calls = Calls::default();
-        let root = self.node_tree(first, dialect, &mut calls);
+        let root = self.read_nodes(first, dialect, &mut calls);
         let spec = TreeSpec {
             id: name.clone(),
             root,
@@ -211,15 +211,15 @@ impl<'d> Builder<'_, 'd> {
     /// Inserts a tree. Of two trees with one name, the later one counts in version 4 and the earlier one in version 3,
     /// as in BehaviorTree.CPP. Unlike there, a problem is reported.
     fn insert(&mut self, name: Cow<'d, str>, spec: TreeSpec<'d>, calls: Calls<'d>, span: Span) {
-        if let Some(before) = self.forest.spec.trees.get(&name) {
-            let (dead, alive) = match spec.dialect {
-                Dialect::V4 => (Span::from(before.span), span),
-                Dialect::V3 => (span, before.span.into()),
+        if let Some(earlier) = self.forest.spec.trees.get(&name) {
+            let (ignored_span, used_span) = match spec.dialect {
+                Dialect::V4 => (Span::from(earlier.span), span),
+                Dialect::V3 => (span, earlier.span.into()),
             };
             let message = format!("the tree `{name}` is defined again");
-            let problem = Diagnostic::new(Code::DuplicateTree, dead, message)
+            let problem = Diagnostic::new(Code::DuplicateTree, ignored_span, message)
                 .label("this one has no effect")
-                .also(alive, "this one counts");
+                .also(used_span, "this one counts");
             self.diagnostics.push(problem);
             if spec.dialect == Dialect::V3 {
                 return;
@@ -239,7 +239,7 @@ impl<'d> Builder<'_, 'd> {
     }
 
     /// Checks the ID of a tree. The same rules apply to node types.
-    fn tree_name(&mut self, name: &str, span: Span, dialect: Dialect) {
+    fn check_tree_name(&mut self, name: &str, span: Span, dialect: Dialect) {
         if dialect == Dialect::V3 {
             return;
         }
@@ -254,17 +254,22 @@ impl<'d> Builder<'_, 'd> {
         }
     }
 
-    /// A node with all nodes below it. The loop runs over the elements in document order and keeps a list of open
+    /// Reads a node with all nodes below it. The loop runs over the elements in document order and keeps a list of open
     /// nodes.
-    fn node_tree(&mut self, top: Element<'d>, dialect: Dialect, calls: &mut Calls<'d>) -> NodeSpec<'d> {
-        let mut open: Vec<(NodeSpec<'d>, usize)> = Vec::new();
+    fn read_nodes(
+        &mut self,
+        outermost: Element<'d>,
+        dialect: Dialect,
+        calls: &mut Calls<'d>,
+    ) -> NodeSpec<'d> {
+        let mut open_nodes: Vec<(NodeSpec<'d>, usize)> = Vec::new();
         let mut skip_until = 0;
-        for element in top.subtree() {
+        for element in outermost.subtree() {
             if element.id().index() < skip_until {
                 continue;
             }
-            close(&mut open, element.id().index());
-            let node = self.node(element, dialect);
+            close_nodes(&mut open_nodes, element.id().index());
+            let node = self.read_node(element, dialect);
             calls.nodes += 1;
             if node.subtree.is_some() {
                 skip_until = element.end();
@@ -272,26 +277,28 @@ impl<'d> Builder<'_, 'd> {
                     calls.trees.push(id);
                 }
             }
-            open.push((node, element.end()));
+            open_nodes.push((node, element.end()));
         }
-        close(&mut open, usize::MAX);
-        // `top` is an element, so there is a node. The other branch avoids a panic.
-        open.pop().map_or_else(|| empty_node(top), |(node, _)| node)
+        close_nodes(&mut open_nodes, usize::MAX);
+        // `outermost` is an element, so there is a node. The other branch avoids a panic.
+        open_nodes
+            .pop()
+            .map_or_else(|| empty_node(outermost), |(node, _)| node)
     }
 
-    fn node(&mut self, element: Element<'d>, dialect: Dialect) -> NodeSpec<'d> {
-        self.ignored_text(element);
+    fn read_node(&mut self, element: Element<'d>, dialect: Dialect) -> NodeSpec<'d> {
+        self.report_ignored_text(element);
         let tag = element.name();
         let subtree = match tag {
             "SubTree" => Some(SubTreeForm::Plain),
             "SubTreePlus" => Some(SubTreeForm::Plus),
             _ => None,
         };
-        let explicit = matches!(tag, "Action" | "Condition" | "Control" | "Decorator");
+        let names_its_kind = matches!(tag, "Action" | "Condition" | "Control" | "Decorator");
         let id = element.attribute("ID");
         let name = match id.filter(|id| !id.value().is_empty()) {
-            Some(id) if explicit || subtree.is_some() => Some((id.value(), id.value_span())),
-            None if explicit || subtree.is_some() => {
+            Some(id) if names_its_kind || subtree.is_some() => Some((id.value(), id.value_span())),
+            None if names_its_kind || subtree.is_some() => {
                 let message = format!("`<{tag}>` without `ID`");
                 self.report(Code::MissingId, element.name_span(), message);
                 self.forest.reported.insert(element.name_span());
@@ -317,13 +324,14 @@ impl<'d> Builder<'_, 'd> {
                 self.report(Code::BadTreeName, span, message);
                 self.forest.reported.insert(element.name_span());
             }
-            if explicit {
+            if names_its_kind {
                 self.check_kind(element, name, span, dialect);
             }
         }
-        let instance = element.attribute("name");
-        let count = element.attributes().len() - usize::from(id.is_some()) - usize::from(instance.is_some());
-        let mut attributes = Vec::with_capacity(count);
+        let instance_name = element.attribute("name");
+        let attribute_count =
+            element.attributes().len() - usize::from(id.is_some()) - usize::from(instance_name.is_some());
+        let mut attributes = Vec::with_capacity(attribute_count);
         for attribute in element.attributes() {
             if matches!(attribute.name(), "ID" | "name") {
                 continue;
@@ -337,19 +345,19 @@ impl<'d> Builder<'_, 'd> {
                 escapes: attribute.escapes(),
             });
         }
-        if let Some(instance) = instance
-            && instance
+        if let Some(instance_name) = instance_name
+            && instance_name
                 .value()
                 .chars()
                 .any(|c| c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r'))
         {
             let message = "the name of this node has a control character";
-            self.report(Code::BadInstanceName, instance.value_span(), message);
+            self.report(Code::BadInstanceName, instance_name.value_span(), message);
         }
         NodeSpec {
             id: Cow::Borrowed(name.map_or("", |(name, _)| name)),
             subtree,
-            name: instance.map(|instance| Cow::Borrowed(instance.value())),
+            name: instance_name.map(|instance_name| Cow::Borrowed(instance_name.value())),
             attributes,
             children: Vec::new(),
             span: element.name_span().into(),
@@ -369,7 +377,7 @@ impl<'d> Builder<'_, 'd> {
             self.diagnostics.push(problem);
         }
         if let Some((id, span)) = id {
-            self.tree_name(id, span, dialect);
+            self.check_tree_name(id, span, dialect);
         }
         if let Some(child) = element.children().next() {
             let help = if child.name() == "remap" {
@@ -429,12 +437,12 @@ impl<'d> Builder<'_, 'd> {
                 );
             }
             Dialect::V4 if name.starts_with('_') && !V4_ATTRIBUTES.contains(&name) => {
-                let fold = |name: &str| name.replace('_', "").to_ascii_lowercase();
-                let folded = fold(name);
-                if let Some(meant) = V4_ATTRIBUTES.iter().find(|known| fold(known) == folded) {
+                let normalize = |name: &str| name.replace('_', "").to_ascii_lowercase();
+                let normalized = normalize(name);
+                if let Some(known) = V4_ATTRIBUTES.iter().find(|known| normalize(known) == normalized) {
                     let message = format!("`{name}` is only metadata and has no effect");
                     let problem = Diagnostic::new(Code::MisspeltDirective, span, message)
-                        .help(format!("did you mean `{meant}`?"));
+                        .help(format!("did you mean `{known}`?"));
                     self.diagnostics.push(problem);
                 } else if subtree.is_some()
                     && name != "_description"
@@ -450,7 +458,7 @@ impl<'d> Builder<'_, 'd> {
         }
     }
 
-    fn ignored_text(&mut self, element: Element<'d>) {
+    fn report_ignored_text(&mut self, element: Element<'d>) {
         if self.diagnostics.is_full(Severity::Warning) {
             return;
         }
@@ -467,10 +475,10 @@ impl<'d> Builder<'_, 'd> {
 }
 
 /// Moves all nodes that end before `index` into their parents, except the outermost one.
-fn close(open: &mut Vec<(NodeSpec<'_>, usize)>, index: usize) {
-    while open.len() > 1 && open.last().is_some_and(|(_, end)| *end <= index) {
-        let Some((node, _)) = open.pop() else { return };
-        if let Some((parent, _)) = open.last_mut() {
+fn close_nodes(open_nodes: &mut Vec<(NodeSpec<'_>, usize)>, index: usize) {
+    while open_nodes.len() > 1 && open_nodes.last().is_some_and(|(_, end)| *end <= index) {
+        let Some((node, _)) = open_nodes.pop() else { return };
+        if let Some((parent, _)) = open_nodes.last_mut() {
             parent.children.push(node);
         }
     }
