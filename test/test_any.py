@@ -69,7 +69,7 @@ def publisher(stack, message_type, topic, qos=10):
     return stack.graph.node.create_publisher(message_type, topic, qos)
 
 
-def test_action_takes_fields_as_ports_and_gives_fields_to_the_blackboard(stack, trees):
+def test_action_reads_ports_and_writes_its_result_to_the_blackboard(stack, trees):
     server = serve(
         stack,
         "robot1/approach",
@@ -145,7 +145,7 @@ def test_feedback_is_subscribed_to_only_if_a_leaf_uses_it(stack, trees):
     wait_for(lambda: subscribers("feedback") == 1, 10, "the client to subscribe to feedback")
 
 
-def test_g5_follow_path_and_ros_action_on_one_server_wait_for_each_other(stack, trees):
+def test_g5_follow_path_and_ros_action_share_one_server_in_turn(stack, trees):
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.stop_delay = None, 0.3
     stop = publisher(stack, Bool, "/stop", LATCHED)
@@ -174,7 +174,7 @@ def test_g5_follow_path_and_ros_action_on_one_server_wait_for_each_other(stack, 
     assert goal.result()[0] == "CANCELED"
 
 
-def test_action_that_a_reactive_parent_preempts_is_cancelled_on_its_server(stack, trees):
+def test_action_halted_by_a_reactive_parent_is_cancelled(stack, trees):
     server = serve(stack, "turn", Behaviour(duration=None), Spin)
     stop = publisher(stack, Bool, "/stop", LATCHED)
     stop.publish(Bool(data=False))
@@ -230,7 +230,7 @@ def test_service_takes_a_request_and_gives_its_response(stack, trees):
     silent.set()
 
 
-def test_publisher_is_transient_local_if_the_port_says_so(stack, trees):
+def test_publisher_is_transient_local_if_the_port_is_set(stack, trees):
     node = '<RosPublish topic_name="{}" message_type="std_msgs/msg/UInt64" qos="{}" message.data="{}"/>'
     largest = 2**64 - 1
     status, message = trees.run(
@@ -247,7 +247,7 @@ SUBSCRIBE = '<RosSubscribe topic_name="/load" message_type="std_msgs/msg/Float32
 COPY = '<RosPublish topic_name="/copy" message_type="std_msgs/msg/Float32" qos="latched" message.data="{load}"/>'
 
 
-def test_subscription_returns_the_latest_message_or_waits_for_a_new_one(stack, trees):
+def test_subscription_returns_the_latest_or_waits_for_a_new_message(stack, trees):
     load = publisher(stack, Float32, "/load", LATCHED)
     load.publish(Float32(data=1.0))
     copies = Recorder(stack, Float32, "/copy", LATCHED)
@@ -380,7 +380,7 @@ REFUSED = [
 ]
 
 
-def test_g7_tree_with_an_unknown_type_field_or_literal_is_rejected_with_its_position(stack, trees):
+def test_g7_unknown_type_field_or_literal_is_rejected_with_position(stack, trees):
     for nodes, words in REFUSED:
         path = trees.file(nodes)
         answer = stack.set_tree(path)
@@ -449,7 +449,7 @@ FAILING = [
 ]
 
 
-def test_value_out_of_range_is_a_failure_with_a_reason_and_no_panic(stack, trees):
+def test_value_out_of_range_fails_with_a_reason(stack, trees):
     server = serve(stack, "turn", Behaviour(), Spin)
     for script, node, words in FAILING:
         before = len(stack.node.lines)
@@ -466,7 +466,7 @@ def test_value_out_of_range_is_a_failure_with_a_reason_and_no_panic(stack, trees
 TWO_TYPES = "the topic `/{}` has the type {} here, not {}"
 
 
-def test_topic_with_another_type_on_the_graph_is_a_failure_with_a_reason(stack, trees):
+def test_topic_with_another_type_on_the_graph_fails_with_a_reason(stack, trees):
     say = '<RosPublish topic_name="/sound" message_type="std_msgs/msg/String" message.data="beep"/>'
     assert trees.run(say)[0] == "SUCCEEDED"
     other = publisher(stack, Bool, "/sound")
@@ -490,7 +490,7 @@ def test_topic_with_another_type_on_the_graph_is_a_failure_with_a_reason(stack, 
     wait_for(lambda: trees.run(say)[0] == "SUCCEEDED", 30, "the other type to leave the graph")
 
 
-def test_g7_topic_that_the_node_uses_with_another_type_is_rejected_at_load(stack, trees):
+def test_g7_topic_used_with_another_type_is_rejected_at_load(stack, trees):
     count = '<RosPublish topic_name="{}" message_type="std_msgs/msg/{}" message.data="1"/>'
     assert trees.run(count.format("/count", "Int8"))[0] == "SUCCEEDED"
     for nodes, words in (

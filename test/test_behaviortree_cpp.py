@@ -22,7 +22,7 @@ TREES = int(os.environ.get("NAVTREE_TREES", "500"))
     platform.machine() != "x86_64" or sys.version_info >= (3, 14),
     reason="behaviortreepy has wheels for x86_64 and Python up to 3.13 only",
 )
-def test_random_trees_leave_the_same_trace_as_behaviortree_cpp(tmp_path):
+def test_random_trees_have_the_same_trace_as_in_behaviortree_cpp(tmp_path):
     assert importlib.util.find_spec("behaviortreepy"), "behaviortreepy is missing: run scripts/setup"
     ends, tags = Counter(), Counter()
     with Peer() as peer:

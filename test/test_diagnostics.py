@@ -64,7 +64,7 @@ def test_diagnostics_are_published_once_a_second(diagnosed):
     assert 0.8 < statistics.median(gaps) < 1.5, stamps
 
 
-def test_g3_a_goal_that_does_not_stop_is_reported_until_its_server_ends_it(diagnosed):
+def test_g3_a_goal_that_does_not_stop_is_reported_until_it_ends(diagnosed):
     stack, reader = diagnosed(SHORT_TIMEOUTS)
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
@@ -124,7 +124,7 @@ def test_g7_a_rejected_tree_is_reported_with_its_error(diagnosed, tmp_path):
     reader.wait("tree", OK)
 
 
-def test_the_error_message_of_a_failed_navigation_equals_that_of_its_result(diagnosed):
+def test_error_message_of_a_failed_navigation_equals_its_result(diagnosed):
     stack, reader = diagnosed()
     stack.robot.planner.behaviour.error_code = 206
     status, result = stack.navigation.send(1.0, 0.0).result()

@@ -135,7 +135,7 @@ def test_subscriptions_have_the_qos_of_their_topics(stack_factory, tmp_path):
         ("pilot:/odom", "pilot"),
     ],
 )
-def test_the_hidden_listener_node_subscribes_unless_a_remapping_is_for_the_main_node_only(ros_domain, rule, subscriber):
+def test_listener_node_subscribes_unless_the_main_node_is_remapped(ros_domain, rule, subscriber):
     """A launch file with name= sets `__node`."""
     with contextlib.closing(Graph(ros_domain)) as graph, contextlib.closing(
         Executable("navtree", ros_domain, {"autostart_node": True}, {"__node": "pilot", rule: "/wheels"})
@@ -162,7 +162,7 @@ def test_a_private_topic_belongs_to_the_main_node(ros_domain):
         wait_for(lambda: graph.node.get_subscriptions_info_by_topic(topic), 30.0, f"the subscriber of {topic}")
 
 
-def test_selectors_read_messages_published_before_and_after_the_start(stack_factory, tmp_path):
+def test_selectors_read_messages_from_before_and_after_the_start(stack_factory, tmp_path):
     stack = stack_factory()
     smoother = stack.robot.add("smooth_path", Behaviour())
     stack.robot.controller.behaviour.duration = None

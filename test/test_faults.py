@@ -125,7 +125,7 @@ def test_g6_server_that_is_killed_and_started_again_at_once(stack_factory, ros_d
         assert time.monotonic() - started < 2.5
 
 
-def test_g3_answers_of_a_second_server_with_the_same_name_end_no_goal_of_the_first(stack_factory, ros_domain):
+def test_g3_answers_of_a_second_server_end_no_goal_of_the_first(stack_factory, ros_domain):
     stack = stack_factory()
     first = stack.robot.controller
     # The answers of the first server come later.
@@ -154,7 +154,7 @@ def drive_for_six_seconds(stack):
 
 
 @pytest.mark.alone
-def test_g6_client_gets_its_result_soon_after_a_server_left_the_graph(stack):
+def test_g6_client_gets_its_result_soon_after_a_server_exits(stack):
     waits = []
     for _ in range(3):
         controller = stack.robot.controller
@@ -200,7 +200,7 @@ ABSENT = """
 
 
 @pytest.mark.alone
-def test_g6_stock_parameters_leave_a_server_time_to_accept_and_to_appear(stack_factory, tmp_path):
+def test_g6_default_parameters_allow_a_server_to_start_slowly(stack_factory, tmp_path):
     stack = stack_factory(NAV2_DEFAULTS)
     for delay in (0.05, 0.5):
         stack.robot.planner.behaviour.accept_delay = delay

@@ -57,7 +57,7 @@ def test_g8_leaf_that_panics_fails_its_tree_and_the_node_survives(faulty):
 
 
 @pytest.mark.alone
-def test_g8_leaf_that_hangs_is_reported_and_does_not_delay_the_shutdown(faulty):
+def test_g8_hanging_leaf_is_reported_and_delays_no_shutdown(faulty):
     stack, goal = faulty("Hangs")
     stack.node.wait_for_line("leaf `arm` has blocked the tick thread for")
     stack.node.interrupt()
@@ -75,7 +75,7 @@ def test_goal_is_cancelled_although_a_leaf_hangs(faulty):
     assert_stopped(stack)
 
 
-def test_g6_cancel_of_a_queued_goal_does_not_stop_the_goal_whose_leaf_blocks(faulty):
+def test_g6_cancel_of_a_queued_goal_does_not_stop_a_blocked_goal(faulty):
     stack, goal = faulty("Dawdles")
     stack.node.wait_for_line("leaf `arm` has blocked the tick thread for")
     before = len(stack.node.lines)
@@ -91,7 +91,7 @@ def test_g6_cancel_of_a_queued_goal_does_not_stop_the_goal_whose_leaf_blocks(fau
     assert_stopped(stack)
 
 
-def test_g6_next_goal_runs_after_the_watchdog_cancelled_the_goal_of_a_blocking_leaf(faulty, tmp_path):
+def test_g6_next_goal_runs_after_the_watchdog_cancelled_a_goal(faulty, tmp_path):
     stack, goal = faulty("Dawdles")
     stack.node.wait_for_line("leaf `arm` has blocked the tick thread for")
     # The second goal waits for the first one in the same tree.
@@ -108,7 +108,7 @@ def test_g6_next_goal_runs_after_the_watchdog_cancelled_the_goal_of_a_blocking_l
 
 
 @pytest.mark.alone
-def test_g8_job_that_hangs_is_reported_and_does_not_delay_the_shutdown(faulty):
+def test_g8_hanging_job_is_reported_and_delays_no_shutdown(faulty):
     stack, goal = faulty("HangsInItsJob")
     wait_for(lambda: any("job" in name for name in stack.node.thread_names()), 10, "the job")
     goal.cancel()

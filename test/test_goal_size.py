@@ -33,7 +33,7 @@ def poses_at_different_times(stack, count):
     return poses
 
 
-def test_g1_goal_with_more_than_max_goal_poses_is_aborted_and_the_running_goal_continues(stack, tmp_path):
+def test_g1_only_a_goal_above_max_goal_poses_is_aborted(stack, tmp_path):
     controller = stack.robot.controller
     controller.behaviour.duration = None
     running = through(stack, tmp_path, [pose(1.0, 0.0)])

@@ -77,7 +77,7 @@ def kill(stack, controller, how=signal.SIGKILL, of=None):
     return ended[0].time - since
 
 
-def test_g11_guardian_cancels_the_goals_of_a_killed_navigator_and_no_others(stack):
+def test_g11_guardian_cancels_only_goals_of_the_killed_navigator(stack):
     log_lines = []
     latched = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     stack.graph.node.create_subscription(Log, "/rosout", log_lines.append, latched, callback_group=stack.graph.group)
@@ -119,7 +119,7 @@ def test_g11_killing_by_name_does_not_kill_the_guardian(stack_factory, name):
     assert stack.node.wait(PATIENCE)[0] == -signal.SIGKILL
 
 
-def test_g11_the_successor_of_a_killed_navigator_starts_while_its_guardian_cancels(stack, request):
+def test_g11_a_new_navigator_starts_while_the_guardian_cancels(stack, request):
     controller, _ = navigate(stack)
     stack.node.kill()
     successor = Executable("navtree", stack.domain, DEFAULTS)
@@ -131,7 +131,7 @@ def test_g11_the_successor_of_a_killed_navigator_starts_while_its_guardian_cance
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_g11_guardian_cancels_nothing_after_an_orderly_shutdown(stack, how):
+def test_g11_guardian_cancels_nothing_after_a_normal_shutdown(stack, how):
     controller, _ = navigate(stack)
     guardian = guardian_of(stack.node)
     # Ctrl-C reaches all processes of a terminal.
@@ -143,7 +143,7 @@ def test_g11_guardian_cancels_nothing_after_an_orderly_shutdown(stack, how):
     assert [event.detail for event in controller.seen("ended")] == ["canceled"]
 
 
-def test_g11_guardian_cancels_a_goal_that_did_not_stop_during_an_orderly_shutdown(stack):
+def test_g11_guardian_cancels_a_goal_that_survived_the_shutdown(stack):
     controller, _ = navigate(stack)
     controller.behaviour.accept_cancel = False
     guardian = guardian_of(stack.node)
@@ -158,7 +158,7 @@ def test_g11_guardian_cancels_a_goal_that_did_not_stop_during_an_orderly_shutdow
     wait_for_end(guardian)
 
 
-def test_g11_guardian_stops_searching_for_servers_that_ended_with_the_navigator(stack):
+def test_g11_guardian_stops_the_search_for_servers_that_ended(stack):
     navigate(stack)
     guardian = guardian_of(stack.node)
     # A destroyed server aborts its goals; the suspended navigator does not receive that.
@@ -183,7 +183,7 @@ def test_g11_guardian_cancels_the_goal_of_a_killed_drive_command(stack, request)
     assert stack.node.running()
 
 
-def test_g11_guardian_does_nothing_while_the_navigator_is_suspended(stack):
+def test_g11_guardian_waits_while_the_navigator_is_suspended(stack):
     controller, goal = navigate(stack)
     guardian = guardian_of(stack.node)
     stack.node.process.send_signal(signal.SIGSTOP)
@@ -195,7 +195,7 @@ def test_g11_guardian_does_nothing_while_the_navigator_is_suspended(stack):
     assert not controller.seen("cancel") and FIRED not in stack.node.output
 
 
-def test_g11_a_guardian_uses_little_memory_and_is_replaced_if_killed(stack):
+def test_g11_guardian_uses_little_memory_and_is_restarted(stack):
     controller, goal = navigate(stack)
     first = guardian_of(stack.node)
     assert private_kib(first) <= 2048

@@ -138,7 +138,7 @@ SHORT_TIMEOUT_TREE = """
 """
 
 
-def test_g3_lost_goal_request_of_an_earlier_navigation_delays_no_cancel(stack_factory, tmp_path):
+def test_g3_lost_goal_request_of_an_earlier_goal_delays_no_cancel(stack_factory, tmp_path):
     path = tmp_path / "impatient.xml"
     path.write_text(SHORT_TIMEOUT_TREE)
     stack = stack_factory({"default_cancel_timeout": 400, "stop_timeout": 8000})
@@ -160,7 +160,7 @@ def test_g3_lost_goal_request_of_an_earlier_navigation_delays_no_cancel(stack_fa
     assert stack.robot.executing() == 0
 
 
-def test_g3_result_names_a_goal_of_an_earlier_navigation_that_still_executes(stack_factory):
+def test_g3_result_names_an_earlier_goal_that_still_executes(stack_factory):
     stack = stack_factory({"default_cancel_timeout": 400, "stop_timeout": 500})
     controller = stack.robot.controller
     controller.behaviour.duration, controller.behaviour.accept_cancel = None, False
@@ -190,7 +190,7 @@ def first_cancel(server):
 
 
 @pytest.mark.alone
-def test_g2_condition_turning_false_cancels_before_the_replacement_starts(stack_factory, tmp_path):
+def test_g2_false_condition_cancels_before_the_replacement_starts(stack_factory, tmp_path):
     path = tmp_path / "guarded.xml"
     path.write_text(BATTERY_TREE)
     stack = stack_factory({"default_nav_to_pose_bt_xml": path})
@@ -290,7 +290,7 @@ def test_goal_with_another_tree_replaces_the_running_one(stack):
     assert ended[0].time < controller.seen("accepted")[1].time, "two goals were alive at once"
 
 
-def test_cancel_of_finished_and_unknown_goals_gets_the_return_codes_of_rcl(stack):
+def test_cancel_of_finished_and_unknown_goals_returns_codes_of_rcl(stack):
     from action_msgs.srv import CancelGoal
 
     goal = stack.navigation.send(1.0, 0.0)

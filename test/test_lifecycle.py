@@ -31,7 +31,7 @@ def test_goals_are_accepted_only_while_active(managed):
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
-def test_g7_configure_reads_an_edited_default_tree_and_fails_if_it_is_broken(
+def test_g7_configure_reads_an_edited_default_tree_or_fails(
     stack_factory, tmp_path
 ):
     def write(leaf, close="</BehaviorTree>"):
@@ -80,7 +80,7 @@ def test_the_bond_topic_is_in_the_namespace_of_the_node(namespace, ros_domain, r
         wait_for(lambda: any(beat.active and beat.id == "bt_navigator" for beat in beats), PATIENCE, "its heartbeat")
 
 
-def test_the_bond_breaks_without_a_lifecycle_manager_if_the_parameter_says_so(ros_domain, request):
+def test_bond_breaks_without_a_lifecycle_manager_if_enabled(ros_domain, request):
     with ProcessStack(request) as processes:
         graph = Graph(ros_domain)
         processes.callback(graph.close)
@@ -209,7 +209,7 @@ def test_g8_cancel_does_not_wait_for_a_tree_that_is_loading(slow):
 HANGS = '<root BTCPP_format="4"><BehaviorTree ID="Arm"><Hangs name="arm"/></BehaviorTree></root>'
 
 
-def test_g8_goal_whose_tree_is_loading_gets_a_result_although_a_leaf_blocks_the_tick_thread(stack_factory, tmp_path):
+def test_g8_goal_with_a_loading_tree_ends_despite_a_blocking_leaf(stack_factory, tmp_path):
     stack = stack_factory({"watchdog_timeout": 0.5}, program="examples/faulty_leaves")
     path = tmp_path / "hangs.xml"
     path.write_text(HANGS)
@@ -224,7 +224,7 @@ def test_g8_goal_whose_tree_is_loading_gets_a_result_although_a_leaf_blocks_the_
 
 
 @pytest.mark.alone
-def test_g8_goal_sent_while_deactivate_waits_for_the_robot_does_not_start(slow):
+def test_g8_goal_sent_during_deactivate_does_not_start(slow):
     controller = slow.stack.robot.controller
     controller.behaviour.duration, controller.behaviour.stop_delay = None, 600.0
     running = slow.stack.navigation.send(1.0, 0.0)
@@ -250,7 +250,7 @@ def test_nav2s_own_plugin_names_are_accepted_and_ignored(stack_factory):
 FOREIGN = "[nav2_spin_action_bt_node, my_robot_bt_nodes]"
 
 
-def test_configure_fails_with_a_cpp_plugin_library_until_the_list_is_corrected(stack_factory):
+def test_configure_fails_until_no_cpp_plugin_library_is_listed(stack_factory):
     stack = stack_factory({"autostart_node": False, "plugin_lib_names": FOREIGN}, settle=False)
     node = LifecycleClient(stack)
     assert not node.change(Transition.TRANSITION_CONFIGURE)
@@ -265,7 +265,7 @@ def test_configure_fails_with_a_cpp_plugin_library_until_the_list_is_corrected(s
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
-def test_autostart_leaves_the_node_unconfigured_with_a_cpp_plugin_library(stack_factory):
+def test_autostart_with_a_cpp_plugin_library_stays_unconfigured(stack_factory):
     stack = stack_factory({"plugin_lib_names": FOREIGN}, settle=False)
     assert LifecycleClient(stack).state() == State.PRIMARY_STATE_UNCONFIGURED
     stack.node.wait_for_line("not configured: plugin_lib_names: `my_robot_bt_nodes` is a C++ library")

@@ -66,7 +66,7 @@ def test_tree_of_a_goal_is_used_for_that_goal_only(stack, tmp_path):
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-def test_goal_with_another_tree_preempts_only_if_allow_tree_preemption_is_set(stack_factory, tmp_path, allowed):
+def test_goal_with_another_tree_preempts_only_if_allowed(stack_factory, tmp_path, allowed):
     stack = stack_factory({"allow_tree_preemption": allowed})
     tree = tmp_path / "other.xml"
     tree.write_text('<root BTCPP_format="4"><BehaviorTree ID="Other"><Wait wait_duration="0.1"/></BehaviorTree></root>')
@@ -210,7 +210,7 @@ def test_recovery_branch_is_taken_when_the_controller_fails(stack_factory):
     assert "local" in stack.robot.clears
 
 
-def test_goal_from_the_topic_is_in_the_status_list_and_is_cancelled_with_all_goals(stack):
+def test_goal_from_the_topic_is_listed_and_cancelled_with_all(stack):
     stack.robot.controller.behaviour.duration = None
     node = stack.graph.node
     statuses = []

@@ -152,7 +152,7 @@ bt_navigator:
 """
 
 
-def test_parameters_of_bt_navigator_exist_and_qos_overrides_apply_to_transforms(values, ros_domain):
+def test_bt_navigator_parameters_exist_and_qos_overrides_apply(values, ros_domain):
     found = values(OVERRIDES, list(NAV2_ONLY), *IN_NAMESPACE, "-r", "/tf:=tf")
     named = zip(NAV2_ONLY, found, strict=True)
     assert {name: parameter_value_to_python(value) for name, value in named} == NAV2_ONLY

@@ -69,7 +69,7 @@ def test_g3_next_node_cancels_the_goal_of_a_killed_one_and_accepts_goals(stack, 
 TAKEOVER = 12.0
 
 
-def test_g3_goal_of_a_killed_node_is_cancelled_before_its_discovery_lease_ends(stack, request):
+def test_g3_goal_of_a_killed_node_is_cancelled_before_its_lease_ends(stack, request):
     controller = kill_while_navigating(stack)
     killed = time.monotonic()
     node = Executable("navtree", stack.domain, DEFAULTS)
@@ -87,7 +87,7 @@ DRIVE = """
 """
 
 
-def test_g3_goal_of_a_killed_node_is_cancelled_on_a_server_that_no_tree_of_its_successor_uses(stack, request, tmp_path):
+def test_g3_goal_of_a_killed_node_is_cancelled_on_an_unused_server(stack, request, tmp_path):
     tree = tmp_path / "drive.xml"
     tree.write_text(DRIVE)
     behaviors = stack.robot.add("drive_on_heading", Behaviour(duration=None))
@@ -167,7 +167,7 @@ def test_g3_inactive_node_does_not_cancel_goals_of_an_earlier_run(stack, request
 
 
 @pytest.mark.parametrize("remappings", [{}, {"/parameter_events": "/other_events"}])
-def test_g3_second_node_with_the_same_name_does_not_cancel_goals_of_the_first(stack, request, remappings):
+def test_g3_second_node_with_the_same_name_cancels_no_foreign_goals(stack, request, remappings):
     controller, goal = drive_and_refuse_cancels(stack)
     with ProcessStack(request) as processes:
         second = processes.add(Executable("navtree", stack.domain, DEFAULTS, remappings))
@@ -178,7 +178,7 @@ def test_g3_second_node_with_the_same_name_does_not_cancel_goals_of_the_first(st
         stopped_by(second, controller)
 
 
-def test_g3_node_does_not_cancel_goals_of_another_robot_on_a_shared_server(stack_factory, request):
+def test_g3_goals_of_another_robot_on_a_server_are_not_cancelled(stack_factory, request):
     stack = stack_factory({"robot_id": "one"})
     controller, _ = drive_and_refuse_cancels(stack)
     end(stack.node)

@@ -26,7 +26,7 @@ BOUND = 2.0
 
 @pytest.mark.alone
 @pytest.mark.timeout(300)
-def test_g6_navigation_continues_within_two_seconds_after_all_servers_restarted(
+def test_g6_navigation_continues_soon_after_all_servers_restarted(
     ros_domain, request, tmp_path
 ):
     tree = tmp_path / "go_on.xml"

@@ -63,7 +63,7 @@ REJECTING = {"accept_cancel": False}
 
 
 @pytest.mark.parametrize("how", [SLOW_STOP, REJECTING], ids=["slow", "rejecting"])
-def test_g8_result_names_a_controller_that_does_not_stop_before_the_shutdown(stack, how):
+def test_g8_result_names_a_controller_that_does_not_stop(stack, how):
     controller = stack.robot.controller
     controller.behaviour.duration = None
     for name, value in how.items():

@@ -79,7 +79,7 @@ def goal_with_missing_tree(stack):
         ("lifecycle", call(ChangeState, "change_state")),
     ],
 )
-def test_g8_all_goals_are_cancelled_after_a_thread_failed_before_the_process_ends(fail, thread, cause):
+def test_g8_all_goals_are_cancelled_after_a_thread_failed(fail, thread, cause):
     stack, goal = fail(thread, cause)
     controller = stack.robot.controller
     code, seconds = stack.node.wait(10.0)

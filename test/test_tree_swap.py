@@ -26,7 +26,7 @@ def test_good_tree_takes_effect_with_the_next_goal(stack, tmp_path):
     assert len(stack.robot.wait.requests()) == 1
 
 
-def test_g7_broken_tree_is_rejected_with_its_position_and_the_old_one_kept(stack, tmp_path):
+def test_g7_broken_tree_is_rejected_and_the_old_one_is_kept(stack, tmp_path):
     path = tmp_path / "broken.xml"
     path.write_text(WAIT.replace("<Wait", "<Wiat"))
     answer = stack.set_tree(path)
@@ -45,7 +45,7 @@ def test_g7_missing_file_is_rejected_and_the_old_tree_kept(stack, tmp_path):
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
-def test_g7_goal_with_a_broken_tree_is_aborted_and_the_running_goal_continues(stack, tmp_path):
+def test_g7_goal_with_a_broken_tree_does_not_stop_the_running_goal(stack, tmp_path):
     controller = stack.robot.controller
     controller.behaviour.duration = None
     running = stack.navigation.send(1.0, 0.0)
@@ -79,7 +79,7 @@ COSTS = """<root BTCPP_format="4">
         '<RemoveInCollisionGoals input_goals="{goals}" output_goals="{goals}"/>',
     ],
 )
-def test_g7_tree_with_an_interface_missing_in_this_ros_is_rejected_and_the_old_one_kept(stack, tmp_path, node):
+def test_g7_tree_with_an_unknown_interface_is_rejected(stack, tmp_path, node):
     path = tmp_path / "costs.xml"
     path.write_text(COSTS.format(node))
     answer = stack.set_tree(path)

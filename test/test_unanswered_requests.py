@@ -28,7 +28,7 @@ time.sleep(300)
 
 
 @pytest.mark.timeout(400)
-def test_g6_silent_service_gets_at_most_a_thousand_requests_and_a_new_server_gets_them_again(
+def test_g6_silent_service_gets_at_most_a_thousand_requests(
     stack_factory, start, tmp_path
 ):
     path = tmp_path / "ask.xml"
