@@ -48,7 +48,7 @@ impl Watchdog {
                 let _tell = AtEnd::new(tell);
                 let started = Instant::now();
                 let mut ticks = StallDetector::default();
-                let (mut hanging, mut stopped) = (false, false);
+                let (mut hanging, mut stopped) = (false, None);
                 while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(period) {
                     fault::point();
                     look();
@@ -64,16 +64,16 @@ impl Watchdog {
                             report(hangs(leaf.as_deref(), time));
                         }
                         Some(StallNotice::Recovered(time)) => {
-                            (hanging, stopped) = (false, false);
+                            (hanging, stopped) = (false, None);
                             report(format!("tick thread responds again after {time:.1?}"));
                         }
                         None => {}
                     }
                     if hanging
-                        && !stopped
                         && let Some(goal) = heartbeat.waiting_cancel()
+                        && stopped != Some(goal)
                     {
-                        stopped = true;
+                        stopped = Some(goal);
                         report(
                             "tick thread is blocked and its goal is to stop: the watchdog cancels all goals"
                                 .to_owned(),

@@ -166,6 +166,15 @@ impl BlockedTree {
         expect_report(&self.reports, "leaf `arm` has blocked the tick thread for ");
         assert_eq!(self.remote.bench.active("spin"), 1);
     }
+
+    /// Waits until the watchdog has told the tick thread that it has stopped the leaves.
+    fn wait_for_the_stop(&self) {
+        let deadline = Instant::now() + TIMEOUT;
+        while !self.remote.heartbeat.is_cancelled_externally() {
+            assert!(Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+    }
 }
 
 #[test]
@@ -204,9 +213,7 @@ fn g8_a_leaf_that_returns_after_the_cancel_of_its_goal_starts_no_goal_and_no_job
     kept.inside.recv_timeout(TIMEOUT).unwrap();
     kept.remote.thread.handle().cancel(navigation(1));
     kept.stopped.recv_timeout(TIMEOUT).unwrap();
-    while !kept.remote.heartbeat.is_cancelled_externally() {
-        std::thread::yield_now();
-    }
+    kept.wait_for_the_stop();
     kept.release.send(()).unwrap();
     let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
     assert_eq!((client, report.status), (1, TerminalStatus::Canceled));
@@ -283,9 +290,7 @@ fn g8_the_goal_after_a_leaf_whose_halt_blocks_is_not_aborted_for_it() {
     kept.remote.goal(2, &next);
     inside.recv_timeout(TIMEOUT).unwrap();
     kept.stopped.recv_timeout(TIMEOUT).unwrap();
-    while !kept.remote.heartbeat.is_cancelled_externally() {
-        std::thread::yield_now();
-    }
+    kept.wait_for_the_stop();
     kept.remote.bench.wait(10);
     release.send(()).unwrap();
     let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
@@ -294,6 +299,32 @@ fn g8_the_goal_after_a_leaf_whose_halt_blocks_is_not_aborted_for_it() {
     assert!(kept.remote.is_running(), "{:?}", kept.remote.reports.try_recv());
     kept.remote.bench.wait(10);
     assert_eq!(kept.remote.bench.active("spin"), 1);
+    drop(kept.watchdog);
+}
+
+#[test]
+fn g8_the_cancel_of_the_goal_after_a_blocking_halt_does_not_wait_for_its_leaf_either() {
+    let mut kept = BlockedTree::with(registry(), r#"<Sequence><Stuck name="arm"/><Spin/></Sequence>"#);
+    let (tree, release, inside) = blocking_halt();
+    kept.remote.goal(1, &tree);
+    kept.remote.periods(2);
+    kept.remote.bench.wait(10);
+    kept.remote.goal(2, &kept.tree);
+    inside.recv_timeout(TIMEOUT).unwrap();
+    kept.stopped.recv_timeout(TIMEOUT).unwrap();
+    kept.wait_for_the_stop();
+    kept.remote.bench.wait(10);
+    kept.remote.clock.advance(100);
+    release.send(()).unwrap();
+    let (client, _) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!(client, 1);
+    kept.inside.recv_timeout(TIMEOUT).unwrap();
+    kept.remote.thread.handle().cancel(navigation(2));
+    kept.stopped.recv_timeout(TIMEOUT).unwrap();
+    kept.wait_for_the_stop();
+    kept.release.send(()).unwrap();
+    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!((client, report.status), (2, TerminalStatus::Canceled));
     drop(kept.watchdog);
 }
 
@@ -330,10 +361,7 @@ fn g6_a_tree_whose_goals_were_cancelled_externally_is_halted_and_its_client_gets
     kept.stopped.recv_timeout(TIMEOUT).unwrap();
     kept.remote.bench.wait(10);
     assert_eq!(kept.remote.bench.active("spin"), 0);
-    let deadline = Instant::now() + TIMEOUT;
-    while !kept.remote.heartbeat.is_cancelled_externally() && Instant::now() < deadline {
-        std::thread::yield_now();
-    }
+    kept.wait_for_the_stop();
     kept.release.send(()).unwrap();
     let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
     assert_eq!(

@@ -148,18 +148,22 @@ impl Endpoints {
             self.goal_tracker.submit_at_once(Input::Commands(vec![adopt]));
         }
         let (name, type_name) = (name.to_owned(), type_name.to_owned());
+        // Until it succeeds, the leaves find the server absent and fail after their timeout.
         self.goal_tracker.ros().post(move |node| {
-            let to = inputs.clone();
-            let made = match kind {
-                EndpointKind::Action => interfaces::open_action(node, &name, &type_name, server, inputs)
-                    .map(|client| to.send(Input::Action(server, client))),
-                EndpointKind::Service => interfaces::open_service(node, &name, &type_name, server, inputs)
-                    .map(|client| to.send(Input::Service(server, client))),
-            };
-            // The leaves find the server absent and fail after their timeout.
-            if let Err(error) = made {
-                tracing::error!("{name}: {error}");
-            }
+            let server_name = name.clone();
+            node.create_or_retry(&server_name, move |node| {
+                let inputs = inputs.clone();
+                let to = inputs.clone();
+                let created = match kind {
+                    EndpointKind::Action => interfaces::open_action(node, &name, &type_name, server, inputs)
+                        .map(|client| to.send(Input::Action(server, client))),
+                    EndpointKind::Service => {
+                        interfaces::open_service(node, &name, &type_name, server, inputs)
+                            .map(|client| to.send(Input::Service(server, client)))
+                    }
+                };
+                created.map_err(|error| error.to_string())
+            });
         });
         server
     }

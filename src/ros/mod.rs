@@ -55,6 +55,7 @@ mod node_thread;
 pub mod parameters;
 pub mod qos_overrides;
 mod rcl_node;
+mod retry;
 mod robot_id;
 mod rosidl;
 mod rosout;

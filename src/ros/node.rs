@@ -10,6 +10,7 @@ use r2r::{Publisher, QosProfile, ServiceRequest, WrappedServiceTypeSupport, Wrap
 use super::caller::Sender;
 use super::names::Names;
 use super::node_thread::NodeThread;
+use super::retry::Retry;
 use super::server_watch::{Found, Probe, Watch};
 use super::timer::{Timer, TimerTrigger};
 use super::type_descriptions::TypeDescriptions;
@@ -50,6 +51,7 @@ pub struct RosNode {
     busy_checks: Vec<BusyCheck>,
     next_busy_check: Instant,
     is_busy: bool,
+    pub(super) retries: Vec<Retry<Self>>,
 }
 
 impl std::fmt::Debug for RosNode {
@@ -76,6 +78,7 @@ impl RosNode {
             busy_checks: Vec::new(),
             next_busy_check: Instant::now(),
             is_busy: false,
+            retries: Vec::new(),
         }
     }
 
@@ -386,6 +389,7 @@ impl RosNode {
         let busy = self.is_busy.then_some(self.next_busy_check);
         due.chain(check)
             .chain(busy)
+            .chain(self.retries.iter().map(Retry::due))
             .min()
             .map_or(Duration::MAX, |due| due.saturating_duration_since(now))
     }
@@ -435,6 +439,7 @@ impl RosNode {
             self.check_servers_fast();
         }
         self.run_due_timers();
+        self.run_due_retries(now);
         (timeout, any)
     }
 

@@ -1,0 +1,114 @@
+//! Creates entities, and tries again what fails.
+
+use std::time::{Duration, Instant};
+
+use super::RosNode;
+
+/// The time from the first failure to the next attempt. It doubles with each failure.
+const DELAY: Duration = Duration::from_secs(1);
+
+/// The number of attempts. r2r never destroys an entity, so what a failed attempt has created remains.
+const MAX_ATTEMPTS: u32 = 8;
+
+type Create<N> = Box<dyn FnMut(&mut N) -> Result<(), String> + Send>;
+
+/// The creation of the entities of one server on a node `N`. If it fails, as when the memory is short for a moment, it
+/// is tried again later: a server without a client would stay absent for its trees (G6), and a goal on it could not be
+/// cancelled (G3).
+pub(super) struct Retry<N> {
+    server: String,
+    create: Create<N>,
+    attempts: u32,
+    due: Instant,
+}
+
+impl<N> Retry<N> {
+    pub(super) fn new(
+        server: &str,
+        now: Instant,
+        create: impl FnMut(&mut N) -> Result<(), String> + Send + 'static,
+    ) -> Self {
+        Self {
+            server: server.to_owned(),
+            create: Box::new(create),
+            attempts: 0,
+            due: now,
+        }
+    }
+
+    /// The time of the next attempt.
+    pub(super) fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// Makes an attempt. Returns `self` if it failed and there is another one.
+    pub(super) fn attempt(mut self, node: &mut N, now: Instant) -> Option<Self> {
+        let error = (self.create)(node).err()?;
+        let server = &self.server;
+        self.attempts += 1;
+        if self.attempts >= MAX_ATTEMPTS {
+            tracing::error!("{server}: {error}; remove the cause and restart the node");
+            return None;
+        }
+        let delay = DELAY * 2_u32.pow(self.attempts - 1);
+        tracing::error!("{server}: {error}; the next attempt is in {delay:?}");
+        self.due = now + delay;
+        Some(self)
+    }
+}
+
+impl RosNode {
+    /// Creates the entities of a server, and tries again later if that fails.
+    pub(super) fn create_or_retry(
+        &mut self,
+        server: &str,
+        create: impl FnMut(&mut Self) -> Result<(), String> + Send + 'static,
+    ) {
+        self.attempt(Retry::new(server, Instant::now(), create));
+    }
+
+    /// Makes the attempts that are due.
+    pub(super) fn run_due_retries(&mut self, now: Instant) {
+        let due: Vec<_> = self.retries.extract_if(.., |retry| retry.due() <= now).collect();
+        for retry in due {
+            self.attempt(retry);
+        }
+    }
+
+    fn attempt(&mut self, retry: Retry<Self>) {
+        let failed = retry.attempt(self, Instant::now());
+        self.retries.extend(failed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The seconds between the attempts, if the first `failures` attempts fail.
+    fn delays(failures: u32) -> Vec<u64> {
+        let begin = Instant::now();
+        let mut open = Some(Retry::new("spin", begin, move |attempts: &mut u32| {
+            *attempts += 1;
+            if *attempts <= failures {
+                Err("no memory".to_owned())
+            } else {
+                Ok(())
+            }
+        }));
+        let (mut attempts, mut now, mut delays) = (0, begin, Vec::new());
+        while let Some(retry) = open {
+            delays.push((retry.due() - now).as_secs());
+            now = retry.due();
+            open = retry.attempt(&mut attempts, now);
+        }
+        delays
+    }
+
+    #[test]
+    fn g6_a_creation_that_fails_is_tried_again_later_and_not_for_ever() {
+        assert_eq!(delays(0), [0]);
+        assert_eq!(delays(2), [0, 1, 2]);
+        assert_eq!(delays(100), [0, 1, 2, 4, 8, 16, 32, 64]);
+    }
+}
