@@ -57,8 +57,9 @@ enum Activation<T> {
     #[default]
     None,
     Running(Job<T>),
-    /// Cancelled at that time. Its result is ignored (guarantee G4); only its end matters.
-    Stopping(Job<T>, Time),
+    /// Cancelled. Its result is ignored (guarantee G4); only its end matters. The time of the leaf's first tick since:
+    /// another leaf may have blocked the tick of the halt.
+    Stopping(Job<T>, Option<Time>),
 }
 
 impl<N: AsyncNode> Behavior for AsyncLeaf<N> {
@@ -109,12 +110,11 @@ where
 
 /// Cancels the job of a halted leaf.
 fn stop<T: Send + 'static>(cx: &mut Context<'_>) {
-    let now = cx.now();
     let activation = cx.state::<Activation<T>>();
     *activation = match std::mem::take(activation) {
         Activation::Running(job) => {
             job.cancel();
-            Activation::Stopping(job, now)
+            Activation::Stopping(job, None)
         }
         other => other,
     };
@@ -153,12 +153,13 @@ fn advance<T: Send + 'static>(
                 );
             }
         },
-        Activation::Stopping(job, since)
-            if matches!(job.poll(), Progress::Running) && now.since(*since) < cancel_timeout =>
-        {
-            return Ok(NodeStatus::Running);
+        Activation::Stopping(job, since) => {
+            let since = *since.get_or_insert(now);
+            if matches!(job.poll(), Progress::Running) && now.since(since) < cancel_timeout {
+                return Ok(NodeStatus::Running);
+            }
         }
-        Activation::None | Activation::Stopping(..) => {}
+        Activation::None => {}
     }
     let job = start(cx)?;
     // Later than the activation if the leaf waited for its last job.
@@ -414,15 +415,18 @@ mod tests {
 
     #[test]
     fn a_job_that_does_not_end_delays_the_next_for_the_cancel_timeout() {
-        let (mut run, executor, _gate, under_way) = cleans_up();
-        let at = Time::from_millis;
-        assert_eq!(run.tick(at(0)), Ok(NodeStatus::Running));
-        executor.run_until_stalled();
-        run.halt(HaltReason::Preempted, at(10));
-        for (time, jobs) in [(10, 1), (2_000, 1), (2_010, 2)] {
-            assert_eq!(run.tick(at(time)), Ok(NodeStatus::Running));
+        // Another leaf may block the tick of the halt.
+        for first in [10, 5_000] {
+            let (mut run, executor, _gate, under_way) = cleans_up();
+            let at = Time::from_millis;
+            assert_eq!(run.tick(at(0)), Ok(NodeStatus::Running));
             executor.run_until_stalled();
-            assert_eq!(under_way.load(Ordering::SeqCst), jobs, "{time} ms");
+            run.halt(HaltReason::Preempted, at(10));
+            for (time, jobs) in [(first, 1), (first + 1_990, 1), (first + 2_000, 2)] {
+                assert_eq!(run.tick(at(time)), Ok(NodeStatus::Running));
+                executor.run_until_stalled();
+                assert_eq!(under_way.load(Ordering::SeqCst), jobs, "{time} ms");
+            }
         }
     }
 
