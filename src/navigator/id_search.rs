@@ -32,8 +32,9 @@ impl Candidate<'_> {
 }
 
 impl IdSearch<'_> {
-    /// Finds the tree: in the first file that has it alone, else in all files together. A file that defines the tree and
-    /// is broken ends the search, and so does an earlier provider that cannot be read.
+    /// Finds the tree: in the first file that has it, alone or together with the files that do not define it; else in all
+    /// files together. A file that defines the tree and is broken ends the search, and so does an earlier provider that
+    /// cannot be read.
     ///
     /// # Errors
     /// The error in the file of the tree, or that there is no such tree.
@@ -53,33 +54,37 @@ impl IdSearch<'_> {
                 return Err(self.broken(reason));
             }
         }
-        let mut alone = None;
+        let mut first = None;
         let mut failed = Vec::new();
         for (position, candidate) in candidates.iter().enumerate().filter(|(_, it)| it.defines()) {
-            if alone.is_some() && !self.was_provider(candidate) {
+            if first.is_some() && !self.was_provider(candidate) {
                 continue;
             }
-            match (self.load)(&[candidate.file.path()]) {
-                Ok(tree) if alone.is_none() => alone = Some((position, tree)),
-                Ok(_) => {}
+            let alone = (self.load)(&[candidate.file.path()]).map(|tree| (position, tree, false));
+            let loaded = alone.or_else(|reason| {
+                let together = self.with_others(candidate, &candidates);
+                together.map(|tree| (position, tree, true)).ok_or(reason)
+            });
+            match loaded {
+                Ok(found) => first = first.or(Some(found)),
                 Err(reason) => failed.push((candidate, reason)),
             }
         }
-        let Some((position, mut tree)) = alone else {
+        let Some((position, mut tree, in_all)) = first else {
             return self.in_all(&candidates);
         };
         let found = &candidates[position];
         for (candidate, reason) in failed {
             // A file that includes the file of the tree may have errors of its own.
-            let is_other_tree = candidate.definition != found.definition || self.was_provider(candidate);
-            if is_other_tree && !self.is_part(candidate, &candidates) {
+            if candidate.definition != found.definition || self.was_provider(candidate) {
                 return Err(self.broken(&reason));
             }
         }
         tree.provider = Some(found.file.path().to_owned());
+        let last = if in_all { self.files.len() } else { position + 1 };
         Ok(Found {
-            among: self.files[..=position].to_vec(),
-            in_all: false,
+            among: self.files[..last].to_vec(),
+            in_all,
             tree,
             warnings: self.warnings(position, &candidates),
         })
@@ -111,14 +116,17 @@ impl IdSearch<'_> {
         self.providers.iter().any(|path| path == candidate.file.path())
     }
 
-    /// Returns whether a file has no errors together with the files that do not define the tree.
-    fn is_part(&self, candidate: &Candidate<'_>, candidates: &[Candidate<'_>]) -> bool {
-        let others = candidates
+    /// Loads the tree from a file together with the files that do not define it: the tree may use their trees.
+    fn with_others(&self, candidate: &Candidate<'_>, candidates: &[Candidate<'_>]) -> Option<Written> {
+        let is_part = |other: &&Candidate<'_>| {
+            other.definition == Definition::Absent || std::ptr::eq(*other, candidate)
+        };
+        let files: Vec<&Path> = candidates
             .iter()
-            .filter(|other| other.definition == Definition::Absent);
-        let mut files = vec![candidate.file.path()];
-        files.extend(others.map(|other| other.file.path()));
-        files.len() > 1 && (self.load)(&files).is_ok()
+            .filter(is_part)
+            .map(|it| it.file.path())
+            .collect();
+        (self.load)(&files).ok().filter(|_| files.len() > 1)
     }
 
     fn broken(&self, reason: &str) -> String {
