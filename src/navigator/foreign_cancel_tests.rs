@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use super::NavigatorKind::{self, ThroughPoses, ToPose};
 use super::Options;
-use super::goal::TerminalStatus::{Aborted, Succeeded};
+use super::goal::NavigationId;
+use super::goal::TerminalStatus::{Aborted, Canceled, Succeeded};
 use super::replaced_goal_tests::{Delays, with_servers};
 use super::test_harness::{Rig, load, registry};
 use crate::bt::TreeDef;
+use crate::goal::GoalId;
 use crate::msg::Pose;
 use crate::msg::action::{BackUp, ComputePathThroughPoses, ComputePathToPose, FollowPath, Spin, Wait};
 use crate::msg::service::{ClearEntireCostmap, ClearEntireCostmapResponse};
@@ -396,4 +398,43 @@ fn g3_a_goal_that_waits_for_its_transform_does_not_move_a_robot_that_another_cli
     // A goal that is accepted after the stop drives.
     start(&mut rig, 3, ToPose, &tree);
     drive(&mut rig);
+}
+
+#[test]
+fn g3_a_stop_that_is_seen_while_the_tree_is_halted_ends_the_goals_that_wait_for_it() {
+    let tree = plan_and_follow("only");
+    for is_before_the_halt in [true, false] {
+        let mut rig = driving_rig();
+        start(&mut rig, 1, ToPose, &tree);
+        drive(&mut rig);
+        rig.goal_to(2, ToPose, "elsewhere", 1.0, &tree);
+        if is_before_the_halt {
+            rig.bench.foreign_cancel("follow_path");
+            rig.bench.wait(1);
+        } else {
+            cancel_during_the_next_tick(&mut rig);
+        }
+        let now = rig.now();
+        let first = NavigationId {
+            kind: ToPose,
+            goal: GoalId([1; 16]),
+        };
+        rig.navigator.cancel(first, now);
+        rig.ticks(1);
+        rig.bench.transform("map", "elsewhere", Pose::default());
+        rig.ticks(50);
+        let mut reports: Vec<_> = rig.reports.try_iter().collect();
+        reports.sort_by_key(|(client, _)| *client);
+        let ends: Vec<_> = reports
+            .iter()
+            .map(|(client, report)| (*client, report.status))
+            .collect();
+        assert_eq!(
+            ends,
+            [(1, Canceled), (2, Aborted)],
+            "before: {is_before_the_halt}"
+        );
+        assert!(reports[1].1.error_message.contains(CANCELED), "{reports:?}");
+        assert_eq!((moves(&rig), is_moving(&rig)), (1, false));
+    }
 }

@@ -293,6 +293,25 @@ fn a_navigator_whose_tree_is_being_swapped_is_at_work() {
 }
 
 #[test]
+fn g3_a_tick_that_blocks_does_not_shorten_the_time_to_stop() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(200));
+    rig.goal(1, &tree(&format!(r#"<Timeout msec="50">{TURN}</Timeout>"#)));
+    while !rig.navigator.is_stopping() {
+        rig.ticks(1);
+    }
+    // The tick that halted the tree took four seconds, and the cancel leaves at its end.
+    let now = rig.bench.now();
+    rig.navigator.set_steady(now + Duration::from_secs(4));
+    rig.navigator.poll(now);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
+    rig.ticks(30);
+    assert_eq!(rig.bench.active("spin"), 0);
+    assert_eq!(rig.told(), [aborted(1, "the tree failed without an error code")]);
+}
+
+#[test]
 fn g3_the_client_of_a_tree_that_has_ended_is_told_when_what_it_had_started_has_stopped() {
     let mut rig = Rig::new();
     rig.bench

@@ -29,13 +29,17 @@ enum NavigationState {
     /// A tree has ended or was halted. Goals or jobs that it started may still be stopping.
     Stopping {
         session: Session,
+        /// The tree that was halted.
+        tree: Option<Arc<TreeDef>>,
         then: Then,
         /// The goal that starts when the session has stopped.
         next: Option<Request>,
         /// Goals that ended while they waited for this session, with their results. Their clients get the results
         /// together with the result of the session, because the robot may move until then.
         also: Vec<(Request, NavigationResult)>,
-        deadline: Time,
+        /// The end of the wait. `None` until the turn of the thread that halted the tree is over, because a leaf may
+        /// block that turn.
+        deadline: Option<Time>,
     },
 }
 
@@ -128,6 +132,9 @@ impl Navigator {
     /// simulation, and a fast simulation does not shorten the time of a server.
     pub fn set_steady(&mut self, steady: Time) {
         self.steady = steady;
+        if let NavigationState::Stopping { deadline, .. } = &mut self.state {
+            deadline.get_or_insert(steady + self.options.stop_timeout);
+        }
     }
 
     /// A snapshot of the state, for displays.

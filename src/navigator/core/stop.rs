@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::trees::drop_tree;
 use super::{NavigationState, Navigator, Then};
-use crate::bt::{HaltReason, Resource, Time};
+use crate::bt::{HaltReason, Resource, Time, TreeDef};
 use crate::nav::{LeafFailure, World};
 use crate::navigator::NavigatorKind;
 use crate::navigator::goal::{NavigationError, NavigationId, NavigationResult, Request};
@@ -111,7 +111,7 @@ impl Navigator {
     /// Ends the wait for a stopping session: goals and jobs that have not stopped by now are reported.
     pub fn wait_no_longer(&mut self) {
         if let NavigationState::Stopping { deadline, .. } = &mut self.state {
-            *deadline = self.steady.min(*deadline);
+            *deadline = Some(deadline.map_or(self.steady, |deadline| self.steady.min(deadline)));
         }
     }
 
@@ -130,38 +130,56 @@ impl Navigator {
                 if let Some(heartbeat) = &self.heartbeat {
                     heartbeat.cancel_requested(goal);
                 }
-                self.halt_tree(&session, reason, now);
+                let tree = self.halt_tree(&session, reason, now);
                 if let Some(heartbeat) = &self.heartbeat {
                     heartbeat.cancel_processed(goal);
                     heartbeat.clear_goal();
                 }
                 let canceled = self.resources.get::<World>().and_then(World::take_canceled);
+                if let (Some(failure), Some(tree)) = (&canceled, &tree) {
+                    self.abort_queued(session.kind(), tree, failure);
+                }
                 let then = then_unless_canceled(then, canceled);
-                let deadline = self.steady + self.options.stop_timeout;
                 self.state = NavigationState::Stopping {
                     session,
+                    tree,
                     then,
                     next: None,
                     also: Vec::new(),
-                    deadline,
+                    deadline: None,
                 };
             }
             other => self.state = other,
         }
     }
 
-    /// Halts the tree of a session and takes the world back from it.
-    pub(super) fn halt_tree(&mut self, session: &Session, reason: HaltReason, now: Time) {
-        if let Some(tree) = &mut self.trees[session.kind().index()] {
-            tree.halt(reason, now);
-            let def = Arc::clone(tree.definition());
-            let poisoned = tree.is_poisoned();
-            self.resources = tree.take_resources();
-            if poisoned {
-                self.discard(session.kind(), reason, now);
-            }
-            self.publish_log(&def);
+    /// Ends the goals of the queue for a tree whose robot another client has stopped: they were accepted before. Returns
+    /// their result.
+    pub(super) fn abort_queued(
+        &self,
+        kind: NavigatorKind,
+        def: &Arc<TreeDef>,
+        failure: &LeafFailure,
+    ) -> NavigationResult {
+        let report = NavigationResult::aborted(0, &failure.to_string());
+        for request in self.queue.drain_tree(kind, def) {
+            goal_log::finish(request.kind, request.client, report.clone());
         }
+        report
+    }
+
+    /// Halts the tree of a session and takes the world back from it. Returns its definition.
+    fn halt_tree(&mut self, session: &Session, reason: HaltReason, now: Time) -> Option<Arc<TreeDef>> {
+        let tree = self.trees[session.kind().index()].as_mut()?;
+        tree.halt(reason, now);
+        let def = Arc::clone(tree.definition());
+        let poisoned = tree.is_poisoned();
+        self.resources = tree.take_resources();
+        if poisoned {
+            self.discard(session.kind(), reason, now);
+        }
+        self.publish_log(&def);
+        Some(def)
     }
 
     /// Drops a tree in which a node panicked, because its nodes may be in an inconsistent state. The next goal gets a
@@ -179,7 +197,8 @@ impl Navigator {
         let NavigationState::Stopping { deadline, .. } = &self.state else {
             return None;
         };
-        let overdue = self.steady >= *deadline;
+        let overdue =
+            self.options.stop_timeout.is_zero() || deadline.is_some_and(|deadline| self.steady >= deadline);
         let settled = self.resources.get::<World>()?.is_settled() && self.jobs.is_settled();
         if !overdue && !settled {
             return None;
@@ -191,20 +210,32 @@ impl Navigator {
         } else {
             [self.resources.get::<World>()?.unsettled(), self.jobs.give_up()].concat()
         };
-        let (session, then, next, also) = match std::mem::replace(&mut self.state, NavigationState::Idle) {
-            NavigationState::Stopping {
-                session,
-                then,
-                next,
-                also,
-                ..
-            } => (session, then, next, also),
-            other => {
-                self.state = other;
-                return None;
-            }
-        };
+        let (session, tree, then, mut next, also) =
+            match std::mem::replace(&mut self.state, NavigationState::Idle) {
+                NavigationState::Stopping {
+                    session,
+                    tree,
+                    then,
+                    next,
+                    also,
+                    ..
+                } => (session, tree, then, next, also),
+                other => {
+                    self.state = other;
+                    return None;
+                }
+            };
         let canceled = self.resources.get::<World>().and_then(World::take_canceled);
+        if let (Some(failure), Some(tree)) = (&canceled, &tree) {
+            let report = self.abort_queued(session.kind(), tree, failure);
+            let is_for_tree = |next: &mut Request| {
+                let is_loaded = next.tree.loaded().is_some_and(|loaded| Arc::ptr_eq(loaded, tree));
+                next.kind == session.kind() && is_loaded
+            };
+            if let Some(request) = next.take_if(is_for_tree) {
+                goal_log::finish(request.kind, request.client, report);
+            }
+        }
         let next = match then_unless_canceled(then, canceled) {
             Then::Tell(report) => {
                 let kind = session.kind();

@@ -7,7 +7,6 @@ use crate::bt::{HaltReason, NodeStatus, Time, TreeDef};
 use crate::nav::{Payload, World};
 use crate::navigator::Robot;
 use crate::navigator::goal::{NavigationError, NavigationResult};
-use crate::navigator::goal_log;
 
 impl Navigator {
     /// Does all work besides the tick: goals that wait for a transform, and trees that are stopping. Called in each
@@ -37,11 +36,8 @@ impl Navigator {
             world.receive(now);
             // Before the tick: the tree starts nothing.
             if let Some(failure) = world.take_canceled() {
-                let report = NavigationResult::aborted(0, &failure.to_string());
-                // The goals that would have replaced this one were accepted before the robot was stopped.
-                for request in self.queue.drain_tree(kind, tree.definition()) {
-                    goal_log::finish(request.kind, request.client, report.clone());
-                }
+                let def = Arc::clone(tree.definition());
+                let report = self.abort_queued(kind, &def, &failure);
                 self.complete(HaltReason::GoalCanceled, report, now);
                 return;
             }
