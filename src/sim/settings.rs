@@ -313,6 +313,11 @@ impl Base {
         if self.control_rate > 1000.0 {
             return Err(range("control_rate", self.control_rate, "at most 1000"));
         }
+        self.check_texts()
+    }
+
+    /// Checks the settings that describe the world in a notation of their own.
+    fn check_texts(&self) -> Result<(), SettingError> {
         super::costmap::parse_obstacles(&self.obstacles).map_err(|reason| SettingError::Text {
             name: "obstacles".into(),
             reason,

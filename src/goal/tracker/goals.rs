@@ -197,6 +197,20 @@ impl<P> GoalTracker<P> {
         }
     }
 
+    /// Whether a goal is one of those that ended recently.
+    pub(super) fn has_ended(&self, goal: GoalId) -> bool {
+        self.ended.iter().any(|(ended, _)| *ended == goal)
+    }
+
+    /// The activation of a goal, while the goal is remembered.
+    pub(super) fn ticket_of(&self, goal: GoalId) -> Option<Ticket> {
+        let ended = || self.ended.iter().find(|(ended, _)| *ended == goal);
+        match self.goals.get(&goal) {
+            Some(entry) => entry.ticket,
+            None => ended()?.1,
+        }
+    }
+
     pub(super) fn drop_ended(&mut self, out: &mut Vec<Effect<P>>) {
         for goal in self.goals_in_order(|entry| entry.goal.phase() == Phase::Ended) {
             let Some(entry) = self.goals.remove(&goal) else {

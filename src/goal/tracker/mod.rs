@@ -113,6 +113,16 @@ struct Leaf<P> {
 }
 
 impl<P> Leaf<P> {
+    fn new(options: GoalOptions, current: GoalId) -> Self {
+        Self {
+            options,
+            current,
+            update: None,
+            updates: 0,
+            applied: 0,
+        }
+    }
+
     /// Takes the waiting update. The current goal includes it from now on.
     fn apply_update(&mut self) -> Option<P> {
         self.applied = self.updates;
@@ -175,16 +185,7 @@ impl<P> GoalTracker<P> {
             } => {
                 if self.may_start(ticket, server, &leaf, out) {
                     let current = self.start(ticket, server, leaf, payload, options, now);
-                    self.leaves.insert(
-                        ticket,
-                        Leaf {
-                            options,
-                            current,
-                            update: None,
-                            updates: 0,
-                            applied: 0,
-                        },
-                    );
+                    self.leaves.insert(ticket, Leaf::new(options, current));
                 }
             }
             Command::Update { ticket, payload } => {
@@ -378,20 +379,6 @@ impl<P> GoalTracker<P> {
     /// The counters so far.
     pub fn counters(&self) -> Counters {
         self.counters
-    }
-
-    /// Whether a goal is one of those that ended recently.
-    fn has_ended(&self, goal: GoalId) -> bool {
-        self.ended.iter().any(|(ended, _)| *ended == goal)
-    }
-
-    /// The activation of a goal, while the goal is remembered.
-    fn ticket_of(&self, goal: GoalId) -> Option<Ticket> {
-        let ended = || self.ended.iter().find(|(ended, _)| *ended == goal);
-        match self.goals.get(&goal) {
-            Some(entry) => entry.ticket,
-            None => ended()?.1,
-        }
     }
 
     fn goals_in_order(&self, filter: impl Fn(&Entry<P>) -> bool) -> Vec<GoalId> {

@@ -138,11 +138,7 @@ impl Node {
         guardian: io::Result<Guardian>,
     ) -> Result<Self, StartError> {
         let ros = Ros::start(NAME, "")?;
-        let thread_exit = Arc::new(Notify::new());
-        let notify_exit = {
-            let thread_exit = Arc::clone(&thread_exit);
-            move || thread_exit.notify_one()
-        };
+        let (thread_exit, notify_exit) = thread_exit();
         ros.handle().on_thread_exit(notify_exit.clone());
         let parameters = Parameters::declare(ros.parameters(), registry)
             .map_err(|error| StartError::Parameter(error.to_string()))?;
@@ -307,6 +303,13 @@ fn start_ticks(
         tell,
     )?;
     Ok(ticks)
+}
+
+/// A notification that a thread of the node has ended, and the function that gives it.
+fn thread_exit() -> (Arc<Notify>, impl Fn() + Clone + Send + 'static) {
+    let thread_exit = Arc::new(Notify::new());
+    let notify = Arc::clone(&thread_exit);
+    (thread_exit, move || notify.notify_one())
 }
 
 /// Configures and activates the node.

@@ -78,13 +78,7 @@ impl Parameters {
             (0.0, 1e6),
             "Time for which the result of a finished goal is kept for clients, in s.",
         )?;
-        let adopt = read.flag(
-            "stop_goals_of_earlier_run",
-            true,
-            "Cancel goals of an earlier run of this node that still execute on the servers.\nThe node cancels them \
-             while it is active and no other node of its name is on the graph. It looks on the servers that its trees \
-             use, and in its first 30 s of activity on all action servers of the graph.",
-        )?;
+        let adopt = stop_goals_of_earlier_run(&read)?;
         let robot_id = read.text(
             "robot_id",
             "",
@@ -137,6 +131,16 @@ impl Parameters {
             )?),
         })
     }
+}
+
+fn stop_goals_of_earlier_run(read: &Reader<'_>) -> Result<bool, ParameterError> {
+    read.flag(
+        "stop_goals_of_earlier_run",
+        true,
+        "Cancel goals of an earlier run of this node that still execute on the servers.\nThe node cancels them while it \
+         is active and no other node of its name is on the graph. It looks on the servers that its trees use, and in \
+         its first 30 s of activity on all action servers of the graph.",
+    )
 }
 
 /// Declares the blackboard keys that the node writes.

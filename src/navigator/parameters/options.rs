@@ -23,19 +23,7 @@ pub(super) fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
         (0.1, 1000.0),
         "Feedback messages per second (Hz).\nNav2 sends one in each tick.",
     )?;
-    let names = read.texts(
-        "error_code_names",
-        &default.error_code_keys,
-        "Blackboard keys of error codes. A failed goal returns the lowest error code other than 0.",
-    )?;
-    let prefixes = read.texts(
-        "error_code_name_prefixes",
-        &[],
-        "Prefixes of blackboard keys of error codes: `PREFIX_error_code` and `PREFIX_error_msg`.",
-    )?;
-    let keys = names
-        .into_iter()
-        .chain(prefixes.iter().map(|prefix| format!("{prefix}_error_code")));
+    let error_code_keys = error_code_keys(read, &default)?;
     Ok(Options {
         period,
         feedback_period: Duration::from_secs_f64(1.0 / rate),
@@ -79,7 +67,7 @@ pub(super) fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
             &default.path_key,
             "Blackboard key of the path.",
         )?,
-        error_code_keys: keys.collect(),
+        error_code_keys,
         log_idle_transitions: read.flag(
             "bt_log_idle_transitions",
             default.log_idle_transitions,
@@ -96,6 +84,21 @@ pub(super) fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
         )?,
         ..default
     })
+}
+
+fn error_code_keys(read: &Reader<'_>, default: &Options) -> Result<Vec<String>, ParameterError> {
+    let names = read.texts(
+        "error_code_names",
+        &default.error_code_keys,
+        "Blackboard keys of error codes. A failed goal returns the lowest error code other than 0.",
+    )?;
+    let prefixes = read.texts(
+        "error_code_name_prefixes",
+        &[],
+        "Prefixes of blackboard keys of error codes: `PREFIX_error_code` and `PREFIX_error_msg`.",
+    )?;
+    let of_prefixes = prefixes.iter().map(|prefix| format!("{prefix}_error_code"));
+    Ok(names.into_iter().chain(of_prefixes).collect())
 }
 
 /// The seed of random choices. It is different in each run unless the parameter is set. The log contains it in both
