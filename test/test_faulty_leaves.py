@@ -23,7 +23,7 @@ FAULTY = """<root BTCPP_format="4">
 def faulty(stack_factory, tmp_path):
     """A navigation whose controller executes when the leaf starts to fail."""
 
-    def start(leaf, **parameters):
+    def start(leaf, prepare=lambda stack: None, **parameters):
         path = tmp_path / "faulty.xml"
         path.write_text(FAULTY.format(leaf=leaf))
         stack = stack_factory(parameters={"watchdog_timeout": 0.5, **parameters}, program="examples/faulty_leaves")
@@ -32,6 +32,7 @@ def faulty(stack_factory, tmp_path):
         goal = stack.navigation.send(1.0, 0.0, tree=path)
         wait_for(stack.robot.controller.executing, 10, "the controller to execute")
         wait_for(go.get_subscription_count, 10, "the tree to subscribe")
+        prepare(stack)
         go.publish(Empty())
         return stack, goal
 
@@ -54,6 +55,16 @@ def test_g8_leaf_that_panics_fails_its_tree_and_the_node_survives(faulty):
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
     path = str(tree("plan_and_follow.xml"))
     assert stack.navigation.send(1.0, 0.0, tree=path).result()[0] == "SUCCEEDED"
+
+
+def test_g8_leaf_that_panics_fails_its_tree_while_nobody_reads_the_console(faulty):
+    stack, goal = faulty("Panics", prepare=lambda stack: stack.node.block_output())
+    status, result = goal.result()
+    assert status == "ABORTED"
+    assert "the gripper has no fingers" in result.error_msg
+    assert_stopped(stack)
+    stack.node.unblock_output()
+    stack.node.wait_for_line("panicked at")
 
 
 @pytest.mark.alone

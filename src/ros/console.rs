@@ -1,6 +1,8 @@
 //! The log of an executable: on its console, and on `/rosout` when there is a node.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal as _;
+use std::panic::PanicHookInfo;
 use std::sync::{Mutex, PoisonError};
 
 use tracing_subscriber::EnvFilter;
@@ -10,6 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::stderr::{Stderr, StderrThread};
 use super::{Rosout, rosout};
+use crate::bt::panic_text;
 
 /// The log until there is a node. A process has one log, and `tracing` keeps its other end in a global too.
 static WAITING: Mutex<Option<Rosout>> = Mutex::new(None);
@@ -23,7 +26,9 @@ pub struct Log(#[expect(dead_code, reason = "kept for its drop")] Option<StderrT
 /// level is that of `RUST_LOG`, or of `--ros-args --log-level`, or `info`. For the executables; a second call does
 /// nothing.
 ///
-/// A separate thread writes the console: a full pipe blocks its writer, which might be a tick (guarantee G1).
+/// A separate thread writes the console: a full pipe blocks its writer, which might be a tick (guarantee G1). Panics are
+/// logged in the same way: std's hook writes to the pipe before the panic is caught, so a console that is not read would
+/// delay the cancels after a panic (guarantee G8).
 pub fn start_log() -> Log {
     let arguments: Vec<String> = std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
@@ -44,9 +49,26 @@ pub fn start_log() -> Log {
         .with(layer)
         .try_init();
     if log_set_up.is_ok() {
+        std::panic::set_hook(Box::new(log_panic));
         *WAITING.lock().unwrap_or_else(PoisonError::into_inner) = Some(log);
     }
     Log(thread)
+}
+
+/// Logs a panic, with a backtrace if `RUST_BACKTRACE` requests one.
+fn log_panic(info: &PanicHookInfo<'_>) {
+    let thread = std::thread::current();
+    let thread = thread.name().unwrap_or("?");
+    let text = panic_text(info.payload());
+    let place = info
+        .location()
+        .map_or_else(String::new, |place| format!(" at {place}"));
+    let backtrace = Backtrace::capture();
+    if backtrace.status() == BacktraceStatus::Captured {
+        tracing::error!("thread `{thread}` panicked{place}: {text}\n{backtrace}");
+    } else {
+        tracing::error!("thread `{thread}` panicked{place}: {text}");
+    }
 }
 
 /// The log that waits for a node. `None` after the first call.

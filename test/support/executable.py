@@ -39,12 +39,37 @@ class Process:
             # A new session, so that its children can be ended with it.
             start_new_session=True,
         )
+        self._may_read = threading.Event()
+        self._may_read.set()
+        self._waits = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self):
         for line in self.process.stdout:
+            if not self._may_read.is_set():
+                self._waits.set()
+                self._may_read.wait()
             self.lines.append(line.rstrip("\n"))
+
+    def block_output(self):
+        """Reads the output no more, and fills its pipe: the next write of the process to it waits."""
+        self._may_read.clear()
+        pipe = os.open(f"/proc/{self.pid}/fd/2", os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            # The reader still takes what it has begun to read.
+            while not self._waits.is_set():
+                with contextlib.suppress(BlockingIOError):
+                    os.write(pipe, b"a line of the test\n")
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(pipe, b"\n")
+        finally:
+            os.close(pipe)
+
+    def unblock_output(self):
+        """Reads the output again."""
+        self._may_read.set()
 
     @property
     def output(self):
@@ -89,6 +114,7 @@ class Process:
 
     def close(self):
         """Ends the process as Ctrl-C does. A killed process would leave shared memory of the middleware behind."""
+        self.unblock_output()
         if self.running():
             self.interrupt()
             with contextlib.suppress(subprocess.TimeoutExpired):
