@@ -174,11 +174,14 @@ def test_g11_guardian_stops_the_search_for_servers_that_ended(stack):
 
 def test_g11_guardian_cancels_the_goal_of_a_killed_drive_command(stack, request):
     stack.robot.controller.behaviour.duration = None
-    drive = Executable("navtree", stack.domain, arguments=["drive", "--goal", "2", "0", "0"])
+    # The middleware ignores the blank.
+    environment = {"ROS_DOMAIN_ID": f"{stack.domain} "}
+    arguments = ["drive", "--goal", "2", "0", "0"]
+    drive = Executable("navtree", stack.domain, arguments=arguments, environment=environment)
     request.addfinalizer(drive.close)
     wait_for(stack.robot.controller.awaited, PATIENCE, "the controller to execute")
     guardian = guardian_of(drive)
-    kill(stack, stack.robot.controller, of=drive)
+    assert kill(stack, stack.robot.controller, of=drive) < BOUND, drive.output
     wait_for_end(guardian)
     assert stack.node.running()
 

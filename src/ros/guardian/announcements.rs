@@ -43,7 +43,6 @@ impl Announcements {
             return (middleware::set_up(), None);
         };
         let (profile, reach) = middleware::set_up_announcing_to(port);
-        let domain = std::env::var("ROS_DOMAIN_ID").unwrap_or_default();
         let announcements = reach.map(|reach| Self {
             socket,
             localhost,
@@ -54,7 +53,7 @@ impl Announcements {
                     .filter_map(|address| UdpSocket::bind((address, 0)).ok())
                     .collect(),
             },
-            first_port: first_port(domain.parse().unwrap_or(0)),
+            first_port: first_port(domain_id()),
         });
         (profile, announcements)
     }
@@ -77,6 +76,15 @@ impl Announcements {
             let _ = self.localhost.send_to(message, (Ipv4Addr::LOCALHOST, port));
         }
     }
+}
+
+/// The domain of the process. rcl also reads numbers with blanks around them and hexadecimal numbers.
+fn domain_id() -> u16 {
+    let mut domain = 0;
+    // SAFETY: rcl writes the number to a variable that outlives the call.
+    let code = unsafe { r2r_rcl::rcl_get_default_domain_id(&raw mut domain) };
+    // With an invalid number, rcl creates no participant.
+    u16::try_from(domain).ok().filter(|_| code == 0).unwrap_or(0)
 }
 
 fn first_port(domain: u16) -> u16 {

@@ -111,7 +111,8 @@ struct Goal {
 }
 
 struct Canceller {
-    started_at: Instant,
+    /// The time of the first participant.
+    first_participant_at: Option<Instant>,
     services: Vec<String>,
     was_found: Vec<bool>,
     goals: Vec<Goal>,
@@ -149,7 +150,7 @@ impl Canceller {
             })
             .collect();
         Self {
-            started_at: now,
+            first_participant_at: None,
             was_found: vec![false; services.len()],
             services,
             goals,
@@ -179,9 +180,7 @@ impl Canceller {
         while self.goals.iter().any(|goal| !goal.is_done) {
             let now = Instant::now();
             let count = self.participants.len();
-            if now >= until
-                || count > 0 && now >= self.started_at + DISCOVERY_TIMEOUT && !self.is_any_server_found()
-            {
+            if now >= until || self.have_servers_ended(now) {
                 break;
             }
             let is_due = count < first_participants && failure.is_none() || now >= next_participant;
@@ -189,6 +188,7 @@ impl Canceller {
                 failure = match create_participant(&self.services) {
                     Ok(participant) => {
                         self.participants.push(participant);
+                        self.first_participant_at.get_or_insert_with(Instant::now);
                         None
                     }
                     Err(error) => {
@@ -211,6 +211,12 @@ impl Canceller {
             Some(error) if self.participants.is_empty() => Err(error),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the servers of all unfinished goals must have ended: no participant has found them in time.
+    fn have_servers_ended(&self, now: Instant) -> bool {
+        let is_late = |first: Instant| now >= first + DISCOVERY_TIMEOUT;
+        self.first_participant_at.is_some_and(is_late) && !self.is_any_server_found()
     }
 
     /// Whether the server of an unfinished goal was found.
@@ -303,13 +309,31 @@ impl Goal {
 mod tests {
     use super::*;
 
-    #[test]
-    fn g11_a_participant_that_fails_is_created_again_until_the_timeout() {
+    /// The canceller of one goal.
+    fn canceller() -> Canceller {
         let remaining = RemainingGoals {
             node: "/bt_navigator".to_owned(),
             goals: vec![(GoalId([1; 16]), "/spin/_action/cancel_goal".to_owned())],
         };
-        let mut canceller = Canceller::new(&remaining, None);
+        Canceller::new(&remaining, None)
+    }
+
+    #[test]
+    fn g11_a_late_participant_has_the_whole_time_to_find_servers() {
+        let mut canceller = canceller();
+        let begin = Instant::now();
+        assert!(!canceller.have_servers_ended(begin + 2 * DISCOVERY_TIMEOUT));
+        let first = begin + DISCOVERY_TIMEOUT;
+        canceller.first_participant_at = Some(first);
+        assert!(!canceller.have_servers_ended(first + DISCOVERY_TIMEOUT - POLL_PERIOD));
+        assert!(canceller.have_servers_ended(first + DISCOVERY_TIMEOUT));
+        canceller.was_found[0] = true;
+        assert!(!canceller.have_servers_ended(first + DISCOVERY_TIMEOUT));
+    }
+
+    #[test]
+    fn g11_a_participant_that_fails_is_created_again_until_the_timeout() {
+        let mut canceller = canceller();
         let mut attempts = 0;
         let mut create_participant = |_: &[String]| {
             attempts += 1;
