@@ -58,6 +58,19 @@ def test_g8_drive_cancels_its_goal_on_sighup(stack, start):
     assert stack.node.running()
 
 
+def test_g3_drive_says_that_its_goal_has_not_stopped(stack_factory, start):
+    stack = stack_factory({"stop_timeout": 20000})
+    controller = stack.robot.controller
+    controller.behaviour.duration = None
+    controller.behaviour.accept_cancel = False
+    drive = start(find("navtree"), "drive", "--goal", "1", "0", "0")
+    wait_for(controller.executing, 30, lambda: f"the controller to execute: {drive.output}")
+    drive.interrupt()
+    code, _ = drive.wait(10.0)
+    assert code > 0
+    assert "result: NOT STOPPED" in drive.output, drive.output
+
+
 SLOW_STOP = {"stop_delay": 1.6}
 REJECTING = {"accept_cancel": False}
 

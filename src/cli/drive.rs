@@ -226,6 +226,8 @@ impl Drive {
         }
     }
 
+    /// Follows the goal to its outcome. After an interrupt or `--patience`, cancels the goal and returns what has not
+    /// stopped.
     fn follow(
         &mut self,
         ticket: Ticket,
@@ -234,7 +236,7 @@ impl Drive {
         plans: &Inbox,
         track: &mut Track,
         show: &mut Show,
-    ) -> Option<Outcome<Payload>> {
+    ) -> Result<Outcome<Payload>, Vec<String>> {
         let until = Instant::now() + Duration::from_secs(arguments.patience);
         loop {
             self.round();
@@ -259,7 +261,7 @@ impl Drive {
             }
             show.draw();
             if let Some(outcome) = self.world.finish(ticket) {
-                return Some(outcome);
+                return Ok(outcome);
             }
             if self.interrupted.load(Ordering::Acquire) || Instant::now() > until {
                 self.world.halt(ticket, crate::bt::HaltReason::ShuttingDown);
@@ -268,13 +270,13 @@ impl Drive {
                 while !self.world.is_settled() && Instant::now() < patience {
                     self.round();
                 }
-                return None;
+                return Err(self.world.unsettled());
             }
         }
     }
 }
 
-fn finish(arguments: &Arguments, track: &Track, outcome: &Option<Outcome<Payload>>) -> Exit {
+fn finish(arguments: &Arguments, track: &Track, outcome: &Result<Outcome<Payload>, Vec<String>>) -> Exit {
     outln!("");
     for line in track.text(72) {
         outln!("  {line}");
@@ -295,12 +297,22 @@ fn finish(arguments: &Arguments, track: &Track, outcome: &Option<Outcome<Payload
         })
     };
     let (text, exit) = match outcome {
-        Some(Outcome::Succeeded(_)) => ("SUCCEEDED".to_owned(), Exit::Good),
-        Some(Outcome::Aborted(payload)) => (format!("ABORTED{}", result(payload)), Exit::Problems),
-        Some(Outcome::Canceled(payload)) => (format!("CANCELED{}", result(payload)), Exit::Problems),
-        Some(Outcome::Rejected) => ("REJECTED: is the node active?".to_owned(), Exit::Problems),
-        Some(other) => (format!("{other:?}"), Exit::Problems),
-        None => ("CANCELED by this command".to_owned(), Exit::Problems),
+        Ok(Outcome::Succeeded(_)) => ("SUCCEEDED".to_owned(), Exit::Good),
+        Ok(Outcome::Aborted(payload)) => (format!("ABORTED{}", result(payload)), Exit::Problems),
+        Ok(Outcome::Canceled(payload)) => (format!("CANCELED{}", result(payload)), Exit::Problems),
+        Ok(Outcome::Rejected) => ("REJECTED: is the node active?".to_owned(), Exit::Problems),
+        Ok(other) => (format!("{other:?}"), Exit::Problems),
+        Err(left) if left.is_empty() => (
+            "this command requested a cancel, and the goal has ended".to_owned(),
+            Exit::Problems,
+        ),
+        Err(left) => (
+            format!(
+                "NOT STOPPED: this command requested a cancel, and the goal has not ended: {}",
+                left.join(", ")
+            ),
+            Exit::Problems,
+        ),
     };
     outln!("  result: {text}");
     exit
