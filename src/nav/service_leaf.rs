@@ -41,6 +41,7 @@ impl<N: ServiceNode> Behavior for ServiceLeaf<N> {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let ticket = cx.memory().mark;
         if ticket == 0 {
+            cx.memory().count = 0;
             self.ask(cx)
         } else {
             self.poll(cx, Ticket(ticket))
@@ -116,6 +117,10 @@ impl<N: ServiceNode> ServiceLeaf<N> {
         match outcome {
             Some(Outcome::Response(payload)) => match (request, payload.get::<ResponseOf<N>>()) {
                 (Some(request), Some(_)) if self.node.is_outdated(cx, request)? => {
+                    cx.memory().count += 1;
+                    if cx.memory().count >= MAX_OUTDATED {
+                        return self.fail(cx, "the inputs change faster than the service answers");
+                    }
                     let status = self.ask(cx);
                     cx.note_inputs_read();
                     status
@@ -140,6 +145,9 @@ impl<N: ServiceNode> ServiceLeaf<N> {
         Ok(NodeStatus::Failure)
     }
 }
+
+/// The number of outdated responses in a row at which a leaf fails: it must not stay RUNNING without end (guarantee G6).
+const MAX_OUTDATED: u32 = 10;
 
 #[cfg(test)]
 mod tests {

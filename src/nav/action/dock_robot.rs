@@ -76,6 +76,11 @@ impl ActionNode for DockRobot {
         })
     }
 
+    fn activated(&self, cx: &mut Context<'_>) -> Result<(), Thrown> {
+        // A halt must not leave the success of an earlier goal.
+        self.success.set(cx, false)
+    }
+
     fn finished(&self, cx: &mut Context<'_>, ending: &GoalOutcome<'_, ResultOf<Self>>) -> Result<(), Thrown> {
         match ending {
             GoalOutcome::Succeeded(result) | GoalOutcome::Aborted(result) => {
@@ -90,9 +95,22 @@ impl ActionNode for DockRobot {
 #[cfg(test)]
 mod tests {
     use super::actions::{DockRobot, DockRobotGoal};
-    use crate::bt::NodeStatus::{Failure, Success};
+    use crate::bt::NodeStatus::{Failure, Running, Success};
     use crate::msg::Pose;
     use crate::nav::testing::{Bench, Plan};
+
+    #[test]
+    fn a_halt_leaves_no_success_of_an_earlier_goal() {
+        let mut bench = Bench::new("<DockRobot dock_id=\"home\" success=\"{docked}\"/>");
+        bench.action::<DockRobot>("dock_robot", |_| Plan::success());
+        assert_eq!(bench.run(10), Success);
+        assert_eq!(bench.get("docked"), Some(true));
+        bench.action::<DockRobot>("dock_robot", |_| Plan::endless());
+        bench.halt();
+        assert_eq!(bench.run(3), Running);
+        bench.halt();
+        assert_eq!(bench.get("docked"), Some(false));
+    }
 
     #[test]
     fn a_dock_is_selected_by_name_or_by_pose() {

@@ -44,6 +44,11 @@ impl ActionNode for UndockRobot {
         })
     }
 
+    fn activated(&self, cx: &mut Context<'_>) -> Result<(), Thrown> {
+        // A halt must not leave the success of an earlier goal.
+        self.success.set(cx, false)
+    }
+
     fn finished(&self, cx: &mut Context<'_>, ending: &GoalOutcome<'_, ResultOf<Self>>) -> Result<(), Thrown> {
         match ending {
             GoalOutcome::Succeeded(result) | GoalOutcome::Aborted(result) => {

@@ -1,6 +1,6 @@
 //! `PersistentSequence`: a sequence that stores its position on the blackboard. A node of Nav2's main branch.
 
-use crate::bt::{Behavior, Context, InOut, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Context, HaltReason, InOut, Node, NodeKind, NodeStatus, Ports, Tick};
 
 /// A sequence that continues at its position, even after a halt.
 #[derive(Debug)]
@@ -12,8 +12,9 @@ impl Node for PersistentSequence {
     const ID: &'static str = "PersistentSequence";
     const KIND: NodeKind = NodeKind::Control;
     const DOC: &'static str = "Ticks its children in order. The index of the current child is on the blackboard, \
-        so a halt or the end of a navigation does not restart the sequence; a failure does. To start with the \
-        first child, write 0 before.";
+        so a halt or the end of a navigation does not restart the sequence; a failure does. If another node writes \
+        the index, the running child is halted, and the children run from there. To start with the first child, \
+        write 0 before.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
@@ -33,10 +34,18 @@ impl Behavior for PersistentSequence {
         let Ok(mut position) = usize::try_from(start) else {
             return Err(cx.throw(format!("current_child_idx is {start}; it must be 0 or greater")));
         };
+        // Another node has written the index: the child that runs must not run beside the new one (guarantee G2), and a
+        // child that ended before must run again.
+        if cx.status() == NodeStatus::Running && cx.memory().index as usize != position {
+            cx.halt_children(HaltReason::Preempted);
+        }
         cx.set_status(NodeStatus::Running);
         while position < count {
             match cx.tick_child(position)? {
-                NodeStatus::Running => return Ok(NodeStatus::Running),
+                NodeStatus::Running => {
+                    cx.memory().index = u32::try_from(position).unwrap_or(u32::MAX);
+                    return Ok(NodeStatus::Running);
+                }
                 NodeStatus::Failure => {
                     cx.reset_children();
                     self.index.output.set(cx, 0)?;
@@ -88,6 +97,39 @@ mod tests {
         bench.action::<Spin>("spin", |_| Plan::abort(703));
         assert_eq!(bench.run(10), Failure);
         assert_eq!(bench.get::<i32>("index"), Some(0));
+    }
+
+    #[test]
+    fn g2_an_index_from_another_node_halts_the_running_child() {
+        let mut bench = Bench::new(TREE);
+        bench.action::<Wait>("wait", |_| Plan::endless());
+        bench.action::<Spin>("spin", |_| Plan::endless());
+        for (index, active) in [(0, (1, 0)), (1, (0, 1)), (0, (1, 0))] {
+            bench.set("index", index);
+            assert_eq!(bench.run(5), Running);
+            assert_eq!((bench.active("wait"), bench.active("spin")), active);
+        }
+        let order = [
+            "goal to wait",
+            "cancel to wait",
+            "goal to spin",
+            "cancel to spin",
+            "goal to wait",
+        ];
+        assert_eq!(bench.order(), order);
+    }
+
+    #[test]
+    fn an_earlier_index_from_another_node_repeats_children_that_have_ended() {
+        let mut bench = Bench::new(TREE);
+        bench.action::<Wait>("wait", |_| Plan::success());
+        bench.action::<Spin>("spin", |_| Plan::endless());
+        for _ in 0..2 {
+            bench.set("index", 0);
+            assert_eq!(bench.run(8), Running);
+        }
+        assert_eq!(bench.goals::<Wait>("wait").len(), 2);
+        assert_eq!((bench.goals::<Spin>("spin").len(), bench.active("spin")), (2, 1));
     }
 
     #[test]

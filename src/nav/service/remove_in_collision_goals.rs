@@ -22,7 +22,7 @@ impl ServiceNode for RemoveInCollisionGoals {
     type Service = services::GetCosts;
     const ID: &'static str = "RemoveInCollisionGoals";
     const DOC: &'static str = "Removes occupied goals and marks them as skipped. FAILURE for an empty list. If \
-        the goals have changed when the response arrives, it sends another request.";
+        the goals have changed when the response arrives, it sends another request, ten at most.";
     const SERVER: &'static str = "/global_costmap/get_cost_global_costmap";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
@@ -174,5 +174,16 @@ mod tests {
             Some(goals([7.0, 8.0])),
             "all are kept"
         );
+    }
+
+    #[test]
+    fn g6_goals_that_never_equal_those_of_the_request_are_a_failure() {
+        let mut bench =
+            Bench::new("<RemoveInCollisionGoals service_name=\"costs\" input_goals=\"{goals}\"/>");
+        bench.service::<GetCosts>("costs", |_| Some(GetCostsResponse::default()));
+        let pose = PoseStamped::in_frame("map", Pose::planar(f64::NAN, 0.0, 0.0));
+        bench.set("goals", Arc::new(Goals(vec![pose])));
+        assert_eq!(bench.run(100), Failure);
+        assert_eq!(bench.requests::<GetCosts>("costs").len(), 10);
     }
 }
