@@ -43,7 +43,7 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     registry.set_latch_on_activation(arguments.latch_on_activation);
     let outcome = arguments.trees.levels().and_then(|levels| {
-        super::are_there(&arguments.paths)?;
+        super::check_paths_exist(&arguments.paths)?;
         super::add_palettes(&mut registry, &arguments.palette)?;
         Ok((levels, tree_files(&arguments.paths)?))
     });
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
         Colour::Never
     };
     let (mut errors, mut warnings) = (0, 0);
-    let mut summary = Summary::default();
+    let mut reported = ReportedProblems::default();
     let mut values = Vec::new();
     let loader = Loader::new(&registry).levels(levels).beside(&files);
     #[cfg(feature = "ros")]
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
             mut diagnostics,
             sources,
         } = loader.check_files(&[file]);
-        diagnostics.regrade(|found| summary.is_new(found, &sources).then_some(found.severity));
+        diagnostics.regrade(|problem| reported.is_new(problem, &sources).then_some(problem.severity));
         errors += diagnostics.count(Severity::Error);
         warnings += diagnostics.count(Severity::Warning);
         match arguments.format {
@@ -92,48 +92,52 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     match arguments.format {
         Format::Text => outln!("{} files: {errors} errors, {warnings} warnings", files.len()),
         Format::Short => {}
-        Format::Json => outln!("{:#}", joined(values)),
-        Format::Sarif => outln!("{:#}", joined_sarif(values)),
+        Format::Json => outln!("{:#}", concatenate_arrays(values)),
+        Format::Sarif => outln!("{:#}", concatenate_sarif_logs(values)),
     }
-    if errors == 0 { Exit::Good } else { Exit::Problems }
+    if errors == 0 {
+        Exit::Success
+    } else {
+        Exit::Problems
+    }
 }
 
 /// The problems reported so far: a file that several others include is read again with each of them.
 #[derive(Default)]
-struct Summary {
+struct ReportedProblems {
     problems: HashSet<(Code, String, PathBuf, Range<u32>)>,
     /// The unique name of each file.
     files: HashMap<String, PathBuf>,
 }
 
-impl Summary {
-    fn is_new(&mut self, found: &Diagnostic, sources: &Sources) -> bool {
-        let place = found.primary.span;
-        let Some(file) = sources.get(place.file) else {
+impl ReportedProblems {
+    fn is_new(&mut self, diagnostic: &Diagnostic, sources: &Sources) -> bool {
+        let span = diagnostic.primary.span;
+        let Some(file) = sources.get(span.file) else {
             return true;
         };
-        let known = self.files.entry(file.name().to_owned());
-        let identity = known
+        let entry = self.files.entry(file.name().to_owned());
+        let identity = entry
             .or_insert_with(|| Disk.identity(Path::new(file.name())))
             .clone();
         let problem = (
-            found.code,
-            found.message.clone(),
+            diagnostic.code,
+            diagnostic.message.clone(),
             identity,
-            place.start..place.end,
+            span.start..span.end,
         );
         self.problems.insert(problem)
     }
 }
 
-/// The faults for which the node refuses the tree, as far as the build alone can find them.
+/// The errors for which the node refuses the tree. Finds only errors that need no running servers.
 #[cfg(feature = "ros")]
 fn dry_run(def: &std::sync::Arc<crate::bt::TreeDef>) -> Vec<(crate::bt::Span, String)> {
     crate::nav::dry_run_with_spans(def, Box::new(crate::ros::DryRun::default()))
 }
 
-/// Joins several arrays to one.
-fn joined(values: Vec<serde_json::Value>) -> serde_json::Value {
+/// Concatenates JSON arrays.
+fn concatenate_arrays(values: Vec<serde_json::Value>) -> serde_json::Value {
     values
         .into_iter()
         .filter_map(|value| value.as_array().cloned())
@@ -141,15 +145,15 @@ fn joined(values: Vec<serde_json::Value>) -> serde_json::Value {
         .collect()
 }
 
-/// Joins several logs to one, with one run per file.
-fn joined_sarif(values: Vec<serde_json::Value>) -> serde_json::Value {
+/// Concatenates SARIF logs to one log with one run per file.
+fn concatenate_sarif_logs(values: Vec<serde_json::Value>) -> serde_json::Value {
     let mut logs = values.into_iter();
     let Some(mut log) = logs.next() else {
         return serde_json::Value::Null;
     };
     for other in logs {
-        if let (Some(runs), Some(more)) = (log["runs"].as_array_mut(), other["runs"].as_array()) {
-            runs.extend(more.iter().cloned());
+        if let (Some(runs), Some(other_runs)) = (log["runs"].as_array_mut(), other["runs"].as_array()) {
+            runs.extend(other_runs.iter().cloned());
         }
     }
     log

@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Exit {
     super::out(&text(arguments.shell));
-    Exit::Good
+    Exit::Success
 }
 
 fn text(shell: impl Generator) -> String {

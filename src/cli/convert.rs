@@ -63,7 +63,7 @@ fn outcome(arguments: &Arguments) -> Result<Exit, String> {
         }
         None => super::out(&converted),
     }
-    Ok(Exit::Good)
+    Ok(Exit::Success)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! `navtree drive`: sends a navigation goal as any client does, and shows the tree while it runs. It continues if the
-//! reader of its output ends: it never leaves an active goal behind.
+//! reader of its output ends, so that no active goal remains.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -54,13 +54,13 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
     }
 }
 
-/// The tree name for the node. A file gets its absolute path, because the node runs in a different folder.
-fn for_node(tree: &std::path::Path) -> String {
+/// The tree name for the node. A file name becomes an absolute path, because the node runs in a different folder.
+fn tree_name_for_node(tree: &std::path::Path) -> String {
     let name = tree.display().to_string();
     if !name.ends_with(".xml") {
         return name;
     }
-    std::path::absolute(tree).map_or(name, |whole| whole.display().to_string())
+    std::path::absolute(tree).map_or(name, |absolute| absolute.display().to_string())
 }
 
 /// Sets a flag on Ctrl-C or when the terminal closes. The goal is then cancelled before the program ends.
@@ -93,17 +93,17 @@ impl Drive {
         if arguments.goal.iter().any(|number| !number.is_finite()) || arguments.goal.len() != 3 {
             return Err("--goal needs three numbers: X Y YAW".to_owned());
         }
-        let text = |error: crate::ros::RosError| error.to_string();
-        let ros = Ros::start("navtree_drive", "").map_err(text)?;
-        ros.listen_to_transforms().map_err(text)?;
-        let goal_tracker =
-            GoalTrackerThread::start(ros.handle(), ros.clock(), "", GoalOptions::default()).map_err(text)?;
-        let guarded = guardian.and_then(|guardian| {
+        let to_text = |error: crate::ros::RosError| error.to_string();
+        let ros = Ros::start("navtree_drive", "").map_err(to_text)?;
+        ros.listen_to_transforms().map_err(to_text)?;
+        let goal_tracker = GoalTrackerThread::start(ros.handle(), ros.clock(), "", GoalOptions::default())
+            .map_err(to_text)?;
+        let guardian = guardian.and_then(|guardian| {
             let goals = guardian.goals(&ros.handle().full_name())?;
             goal_tracker.handle().guard(goals);
             Ok(guardian)
         });
-        if let Err(error) = &guarded {
+        if let Err(error) = &guardian {
             tracing::warn!("no guardian: if this process is killed, its goal is not cancelled: {error}");
         }
         let endpoints = Endpoints::new(goal_tracker.handle(), ros.transforms(), ros.parameters(), None);
@@ -114,12 +114,12 @@ impl Drive {
             interrupted: watch_interrupt().map_err(|error| error.to_string())?,
             _goal_tracker: goal_tracker,
             ros,
-            _guardian: guarded.ok(),
+            _guardian: guardian.ok(),
         })
     }
 
-    /// One round: sends the requests and reads the answers.
-    fn round(&mut self) {
+    /// Sends the pending requests, waits 10 ms, and reads the answers.
+    fn wait_and_update(&mut self) {
         let now = self.ros.clock().steady();
         self.world.end_tick(now);
         std::thread::sleep(Duration::from_millis(10));
@@ -153,9 +153,13 @@ impl Drive {
         let mut track = Track::towards(goal.pose.position);
         let message = NavigateToPoseGoal {
             pose: goal,
-            behavior_tree: arguments.tree.as_deref().map(for_node).unwrap_or_default(),
+            behavior_tree: arguments
+                .tree
+                .as_deref()
+                .map(tree_name_for_node)
+                .unwrap_or_default(),
         };
-        let failed = |error: crate::nav::LinkError| error.to_string();
+        let to_text = |error: crate::nav::LinkError| error.to_string();
         let server = self
             .world
             .open(
@@ -164,7 +168,7 @@ impl Drive {
                 NavigateToPose::TYPE,
                 Form::Plain,
             )
-            .map_err(failed)?;
+            .map_err(to_text)?;
         let topic = |name: &str, type_name: &str| TopicSpec {
             name: name.into(),
             type_name: type_name.into(),
@@ -174,26 +178,26 @@ impl Drive {
             form: Form::Plain,
         };
         let log = topic("behavior_tree_log", BehaviorTreeLog::ROS_TYPE);
-        let log = self.world.subscribe(&log).map_err(failed)?;
+        let log = self.world.subscribe(&log).map_err(to_text)?;
         let plan = self
             .world
             .subscribe(&topic("plan", Path::ROS_TYPE))
-            .map_err(failed)?;
+            .map_err(to_text)?;
         let (changes, plans) = (Inbox::default(), Inbox::default());
-        let (to_changes, to_plans) = (changes.clone(), plans.clone());
+        let (changes_sender, plans_sender) = (changes.clone(), plans.clone());
         self.world.listen(move |topic, payload, _| {
             if topic == log {
-                to_changes.put(payload.clone());
+                changes_sender.put(payload.clone());
             } else if topic == plan {
-                to_plans.put(payload.clone());
+                plans_sender.put(payload.clone());
             }
         });
         let ticket = self
             .world
             .start_goal(server, &"drive".into(), Payload::new(message), Self::options());
-        let mut show = Show::new(def);
-        let outcome = self.follow(ticket, arguments, &changes, &plans, &mut track, &mut show);
-        show.end();
+        let mut display = Display::new(def);
+        let outcome = self.follow(ticket, arguments, &changes, &plans, &mut track, &mut display);
+        display.end();
         Ok(finish(arguments, &track, &outcome))
     }
 
@@ -211,7 +215,7 @@ impl Drive {
         let request = Payload::new(json!({"names": ["default_nav_to_pose_bt_xml"]}));
         let ticket = self.world.call(server, &"drive".into(), request, Self::options());
         loop {
-            self.round();
+            self.wait_and_update();
             if self.interrupted.load(Ordering::Acquire) {
                 return None;
             }
@@ -235,14 +239,14 @@ impl Drive {
         changes: &Inbox,
         plans: &Inbox,
         track: &mut Track,
-        show: &mut Show,
+        display: &mut Display,
     ) -> Result<Outcome<Payload>, Vec<String>> {
-        let until = Instant::now() + Duration::from_secs(arguments.patience);
+        let deadline = Instant::now() + Duration::from_secs(arguments.patience);
         loop {
-            self.round();
+            self.wait_and_update();
             for payload in changes.take() {
                 if let Some(log) = payload.get::<BehaviorTreeLog>() {
-                    show.changes(log);
+                    display.apply_changes(log);
                 }
             }
             if let Some(path) = plans.take().pop().and_then(|payload| payload.share::<Path>()) {
@@ -257,18 +261,18 @@ impl Drive {
                 .and_then(|progress| progress.feedback.take())
                 && let Some(feedback) = feedback.get::<NavigateToPoseFeedback>()
             {
-                show.feedback(feedback);
+                display.set_feedback(feedback);
             }
-            show.draw();
+            display.draw();
             if let Some(outcome) = self.world.finish(ticket) {
                 return Ok(outcome);
             }
-            if self.interrupted.load(Ordering::Acquire) || Instant::now() > until {
+            if self.interrupted.load(Ordering::Acquire) || Instant::now() > deadline {
                 self.world.halt(ticket, crate::bt::HaltReason::ShuttingDown);
-                let patience = Instant::now() + Duration::from_secs(4);
-                self.round();
-                while !self.world.is_settled() && Instant::now() < patience {
-                    self.round();
+                let stop_deadline = Instant::now() + Duration::from_secs(4);
+                self.wait_and_update();
+                while !self.world.is_settled() && Instant::now() < stop_deadline {
+                    self.wait_and_update();
                 }
                 return Err(self.world.unsettled());
             }
@@ -287,7 +291,7 @@ fn finish(arguments: &Arguments, track: &Track, outcome: &Result<Outcome<Payload
         .clone()
         .unwrap_or_else(|| std::env::temp_dir().join(format!("navtree-track-{}.svg", std::process::id())));
     match std::fs::write(&file, track.svg()) {
-        Ok(()) => outln!("  drawn in {}", file.display()),
+        Ok(()) => outln!("  picture of the track: {}", file.display()),
         Err(error) => errln!("  {}: {error}", file.display()),
     }
     let result = |payload: &Payload| {
@@ -297,19 +301,19 @@ fn finish(arguments: &Arguments, track: &Track, outcome: &Result<Outcome<Payload
         })
     };
     let (text, exit) = match outcome {
-        Ok(Outcome::Succeeded(_)) => ("SUCCEEDED".to_owned(), Exit::Good),
+        Ok(Outcome::Succeeded(_)) => ("SUCCEEDED".to_owned(), Exit::Success),
         Ok(Outcome::Aborted(payload)) => (format!("ABORTED{}", result(payload)), Exit::Problems),
         Ok(Outcome::Canceled(payload)) => (format!("CANCELED{}", result(payload)), Exit::Problems),
         Ok(Outcome::Rejected) => ("REJECTED: is the node active?".to_owned(), Exit::Problems),
         Ok(other) => (format!("{other:?}"), Exit::Problems),
-        Err(left) if left.is_empty() => (
+        Err(still_active) if still_active.is_empty() => (
             "this command requested a cancel, and the goal has ended".to_owned(),
             Exit::Problems,
         ),
-        Err(left) => (
+        Err(still_active) => (
             format!(
                 "NOT STOPPED: this command requested a cancel, and the goal has not ended: {}",
-                left.join(", ")
+                still_active.join(", ")
             ),
             Exit::Problems,
         ),
@@ -335,45 +339,45 @@ impl Inbox {
     }
 }
 
-/// The displayed tree: redrawn in place on a terminal, otherwise one line per change.
-struct Show {
+/// Displays the tree: redrawn in place on a terminal, otherwise one line per change.
+struct Display {
     tree: Option<(Arc<TreeDef>, LiveTree)>,
-    terminal: bool,
-    drawn: usize,
-    last: Instant,
-    line: String,
+    is_terminal: bool,
+    drawn_lines: usize,
+    last_draw: Instant,
+    feedback_line: String,
 }
 
-impl Show {
+impl Display {
     fn new(def: Option<Arc<TreeDef>>) -> Self {
         let tree = def.map(|def| {
             let live = LiveTree::new(&def);
             (def, live)
         });
-        let terminal = std::io::stdout().is_terminal();
+        let is_terminal = std::io::stdout().is_terminal();
         Self {
             tree,
-            terminal,
-            drawn: 0,
-            last: Instant::now(),
-            line: String::new(),
+            is_terminal,
+            drawn_lines: 0,
+            last_draw: Instant::now(),
+            feedback_line: String::new(),
         }
     }
 
-    fn changes(&mut self, log: &BehaviorTreeLog) {
+    fn apply_changes(&mut self, log: &BehaviorTreeLog) {
         let Some((_, live)) = &mut self.tree else { return };
         for change in &log.event_log {
             if let Some(status) = NodeStatus::from_name(&change.current_status) {
                 live.change(change.uid, status);
             }
-            if !self.terminal && matches!(change.current_status.as_str(), "SUCCESS" | "FAILURE") {
+            if !self.is_terminal && matches!(change.current_status.as_str(), "SUCCESS" | "FAILURE") {
                 outln!("    {} {}", change.node_name, change.current_status);
             }
         }
     }
 
-    fn feedback(&mut self, feedback: &NavigateToPoseFeedback) {
-        self.line = format!(
+    fn set_feedback(&mut self, feedback: &NavigateToPoseFeedback) {
+        self.feedback_line = format!(
             "{:.2} m remaining, {:.1} s, {} recoveries",
             feedback.distance_remaining,
             feedback.navigation_time.as_secs_f64(),
@@ -382,44 +386,44 @@ impl Show {
     }
 
     fn draw(&mut self) {
-        let pause = Duration::from_millis(if self.terminal { 100 } else { 1000 });
-        if self.last.elapsed() < pause {
+        let period = Duration::from_millis(if self.is_terminal { 100 } else { 1000 });
+        if self.last_draw.elapsed() < period {
             return;
         }
-        self.last = Instant::now();
-        if self.terminal {
+        self.last_draw = Instant::now();
+        if self.is_terminal {
             self.redraw();
-        } else if !self.line.is_empty() {
+        } else if !self.feedback_line.is_empty() {
             let running = self
                 .tree
                 .as_ref()
                 .map_or_else(Vec::new, |(def, live)| live.running_leaves(def));
-            outln!("  {}  [{}]", self.line, running.join(", "));
+            outln!("  {}  [{}]", self.feedback_line, running.join(", "));
         }
     }
 
     fn redraw(&mut self) {
         let mut out = String::new();
-        if self.drawn > 0 {
-            out.push_str(&format!("\x1b[{}A", self.drawn));
+        if self.drawn_lines > 0 {
+            out.push_str(&format!("\x1b[{}A", self.drawn_lines));
         }
         let mut lines = self
             .tree
             .as_ref()
             .map_or_else(Vec::new, |(def, live)| live.lines(def, true));
         lines.push(String::new());
-        lines.push(self.line.clone());
+        lines.push(self.feedback_line.clone());
         for line in &lines {
             out.push_str("\x1b[2K  ");
             out.push_str(line);
             out.push('\n');
         }
-        self.drawn = lines.len();
+        self.drawn_lines = lines.len();
         super::out(&out);
     }
 
     fn end(&mut self) {
-        if self.terminal {
+        if self.is_terminal {
             self.redraw();
         }
     }
@@ -434,13 +438,17 @@ mod tests {
     #[test]
     fn the_node_receives_the_absolute_path_of_a_file() {
         let here = std::env::current_dir().unwrap();
-        for (given, told) in [
+        for (given, expected) in [
             ("a.xml", here.join("a.xml")),
             ("./trees/a.xml", here.join("trees/a.xml")),
             ("/trees/a.xml", "/trees/a.xml".into()),
             ("Patrol", "Patrol".into()),
         ] {
-            assert_eq!(Path::new(&for_node(Path::new(given))), told, "{given}");
+            assert_eq!(
+                Path::new(&tree_name_for_node(Path::new(given))),
+                expected,
+                "{given}"
+            );
         }
     }
 }

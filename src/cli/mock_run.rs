@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::mocks::typed;
+use super::mocks::to_value;
 use crate::bt::{
     HaltReason, NodeIndex, NodeStatus, Observer, ScopeId, TickError, Time, Tree, TreeDef, Value, is_key,
 };
@@ -28,7 +28,7 @@ pub(crate) struct MockRun {
     period: Duration,
     now: Time,
     drain: bool,
-    halts: Halts,
+    halt_recorder: HaltRecorder,
     /// Number of calls of [`MockRun::tick`]. With `drain`, one call may be several ticks of the tree.
     ticks: u64,
 }
@@ -36,8 +36,8 @@ pub(crate) struct MockRun {
 impl MockRun {
     pub(crate) fn new(def: Arc<TreeDef>, period: Duration, drain: bool) -> Self {
         let mut tree = Tree::new(def);
-        let halts = Halts::default();
-        tree.set_observer(Some(Box::new(halts.clone())));
+        let halt_recorder = HaltRecorder::default();
+        tree.set_observer(Some(Box::new(halt_recorder.clone())));
         // A tree that cannot be used reports this when it is ticked.
         let _ = tree.attach(Time::ZERO);
         Self {
@@ -45,7 +45,7 @@ impl MockRun {
             period,
             now: Time::ZERO,
             drain,
-            halts,
+            halt_recorder,
             ticks: 0,
         }
     }
@@ -69,7 +69,7 @@ impl MockRun {
         if value.is_null() {
             return Err(format!("{key}: no value is given: write a value"));
         }
-        let (value, info) = typed(value);
+        let (value, info) = to_value(value);
         self.tree
             .set_value(key, value, info)
             .map_err(|clash| format!("{key}: {clash}"))
@@ -80,7 +80,7 @@ impl MockRun {
         let data = if data.is_null() {
             Value::Empty
         } else {
-            typed(data).0
+            to_value(data).0
         };
         self.tree.emit(name, data);
     }
@@ -118,7 +118,7 @@ impl MockRun {
             tick: self.ticks,
             result,
             statuses,
-            halted: self.halts.take(),
+            halted: self.halt_recorder.take(),
         }
     }
 
@@ -128,17 +128,17 @@ impl MockRun {
     }
 }
 
-/// Collects halts.
+/// Records the halted nodes.
 #[derive(Clone, Default)]
-struct Halts(Arc<Mutex<Vec<NodeIndex>>>);
+struct HaltRecorder(Arc<Mutex<Vec<NodeIndex>>>);
 
-impl Halts {
+impl HaltRecorder {
     fn take(&self) -> Vec<NodeIndex> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Observer for Halts {
+impl Observer for HaltRecorder {
     fn changed(&mut self, _: &TreeDef, _: NodeIndex, _: NodeStatus, _: NodeStatus, _: Time) {}
 
     fn halted(&mut self, _def: &TreeDef, node: NodeIndex, _reason: HaltReason, _now: Time) {

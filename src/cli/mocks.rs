@@ -16,7 +16,7 @@ use crate::bt::{
 };
 
 /// Mocks by key: a leaf's full path, its instance name, its registered ID or a pattern of paths (`*` any characters,
-/// `?` one character). A script has one outcome per tick and repeats. If several keys fit, the most exact one counts,
+/// `?` one character). A script has one outcome per tick and repeats. If several keys match, the most exact one counts,
 /// in this order; of several patterns, the one with the most literal characters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mocks(Mapping<String, Script>);
@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for Mocks {
 }
 
 impl Mocks {
-    /// Replaces the leaves that fit by mocks, including leaves with unknown types.
+    /// Replaces the matching leaves by mocks, also leaves of unknown types.
     pub(crate) fn apply(self, registry: &mut Registry) {
         registry.set_substitute(Some(Arc::new(self)));
     }
@@ -60,24 +60,24 @@ impl Mocks {
         self.0.is_empty()
     }
 
-    /// The keys that fit no leaf of a tree: they are probably misspelt.
+    /// The keys that match no leaf of a tree. They are probably misspelt.
     pub(crate) fn unused(&self, def: &TreeDef) -> Vec<&str> {
-        let fits = |key: &str| {
+        let matches_a_leaf = |key: &str| {
             def.nodes()
                 .any(|(_, node)| is_leaf(node) && (names(node).contains(&key) || matches(key, &node.path)))
         };
         let keys = self.0.keys().map(String::as_str);
-        keys.filter(|key| !fits(key)).collect()
+        keys.filter(|key| !matches_a_leaf(key)).collect()
     }
 
-    /// The most exact key that fits: path before name before ID before pattern. Of equally exact patterns, the first by
+    /// The script of the most exact key that matches: path before name before ID before pattern. Of equally exact patterns, the first by
     /// name counts.
     fn find(&self, node: &NodeInfo) -> Option<&Script> {
         let exact = names(node).into_iter().find_map(|key| self.0.get(key));
         exact.or_else(|| {
-            let fitting = self.0.iter().filter(|(pattern, _)| matches(pattern, &node.path));
-            fitting
-                .min_by_key(|(pattern, _)| Reverse(exactness(pattern)))
+            let matching = self.0.iter().filter(|(pattern, _)| matches(pattern, &node.path));
+            matching
+                .min_by_key(|(pattern, _)| Reverse(literal_length(pattern)))
                 .map(|(_, outcomes)| outcomes)
         })
     }
@@ -110,14 +110,15 @@ pub(crate) fn names(leaf: &NodeInfo) -> [&str; 3] {
 }
 
 /// Number of literal characters of a pattern.
-fn exactness(pattern: &str) -> usize {
+fn literal_length(pattern: &str) -> usize {
     pattern
         .chars()
         .filter(|character| !matches!(character, '*' | '?'))
         .count()
 }
 
-/// Only leaves are mocked: a control node often has the name of its leaf, and a pattern fits both.
+/// Returns whether a node is a leaf. Only leaves are mocked: a control node often has the name of its leaf, and a
+/// pattern matches both.
 pub(crate) fn is_leaf(node: &NodeInfo) -> bool {
     matches!(node.kind, NodeKind::Action | NodeKind::Condition)
 }
@@ -132,7 +133,9 @@ struct Script {
 impl<'de> Deserialize<'de> for Script {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer
-            .deserialize_any(Outcomes { listed: false })
+            .deserialize_any(Outcomes {
+                is_list_element: false,
+            })
             .map(|steps| Self { steps: steps.into() })
     }
 }
@@ -145,7 +148,9 @@ struct Step {
 
 impl<'de> Deserialize<'de> for Step {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let steps = deserializer.deserialize_any(Outcomes { listed: true })?;
+        let steps = deserializer.deserialize_any(Outcomes {
+            is_list_element: true,
+        })?;
         steps
             .into_iter()
             .next()
@@ -153,10 +158,10 @@ impl<'de> Deserialize<'de> for Step {
     }
 }
 
-/// Reads the value of a key, or with `listed` an element of its list. Errors are reported during the read, because only
+/// Reads the value of a key, or with `is_list_element` an element of its list. Errors are reported during the read, because only
 /// then the parser knows the position.
 struct Outcomes {
-    listed: bool,
+    is_list_element: bool,
 }
 
 impl<'de> Visitor<'de> for Outcomes {
@@ -164,7 +169,11 @@ impl<'de> Visitor<'de> for Outcomes {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SUCCESS, FAILURE, RUNNING, SKIPPED or a mapping")?;
-        f.write_str(if self.listed { "" } else { ", or a list of these" })
+        f.write_str(if self.is_list_element {
+            ""
+        } else {
+            ", or a list of these"
+        })
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Vec<Step>, E> {
@@ -173,7 +182,7 @@ impl<'de> Visitor<'de> for Outcomes {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Step>, A::Error> {
-        if self.listed {
+        if self.is_list_element {
             return Err(A::Error::custom("an outcome cannot be a list"));
         }
         let mut steps = Vec::new();
@@ -194,12 +203,12 @@ impl<'de> Visitor<'de> for Outcomes {
 
 impl Step {
     fn new(fields: &Mapping<String, Json>) -> Result<Self, String> {
-        let (mut result, mut thrown, mut set) = (None, None, Vec::new());
+        let (mut result, mut error, mut set) = (None, None, Vec::new());
         for (field, value) in fields {
             match (field.as_str(), value) {
                 ("status", Json::String(name)) => result = Some(status(name)?),
-                ("throw", Json::String(message)) => thrown = Some(message.clone()),
-                ("throw", other) => thrown = Some(other.to_string()),
+                ("throw", Json::String(message)) => error = Some(message.clone()),
+                ("throw", other) => error = Some(other.to_string()),
                 ("set", Json::Object(ports)) => {
                     if let Some((port, _)) = ports.iter().find(|(_, value)| value.is_null()) {
                         return Err(format!("`{port}` has no value: write a value"));
@@ -217,7 +226,7 @@ impl Step {
                 }
             }
         }
-        let result = match (thrown, result) {
+        let result = match (error, result) {
             (Some(message), _) => Err(message),
             (None, Some(status)) => Ok(status),
             (None, None) => return Err("an outcome needs `status` or `throw`".to_owned()),
@@ -239,12 +248,12 @@ struct Mock {
 
 impl Behavior for Mock {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        // The memory of a mock contains only its turn; nothing resets it.
-        let turn = cx.state::<Turn>();
-        let step = &self.script.steps[turn.0 % self.script.steps.len()];
-        turn.0 += 1;
+        // The number of the tick is the only state of a mock. Nothing resets it.
+        let tick_count = cx.state::<TickCount>();
+        let step = &self.script.steps[tick_count.0 % self.script.steps.len()];
+        tick_count.0 += 1;
         for (name, value) in &step.set {
-            let Some((_, port)) = self.outputs.iter().find(|(of, _)| of == name) else {
+            let Some((_, port)) = self.outputs.iter().find(|(output, _)| output == name) else {
                 return Err(cx.throw(format!(
                     "the mock sets the port `{name}`, which the tree file does not set"
                 )));
@@ -254,7 +263,7 @@ impl Behavior for Mock {
                     "the mock sets the port `{name}`, whose value is not a {{key}}"
                 )));
             };
-            let (value, info) = typed(value);
+            let (value, info) = to_value(value);
             if let Err(clash) = cx.write(slot, value, info) {
                 return Err(cx.throw(format!("port `{name}`: {clash}")));
             }
@@ -267,10 +276,10 @@ impl Behavior for Mock {
 }
 
 #[derive(Default)]
-struct Turn(usize);
+struct TickCount(usize);
 
 /// Converts a YAML scalar to a value. A list or mapping becomes JSON text, which typed ports read.
-pub(crate) fn typed(value: &Json) -> (Value, &'static crate::bt::TypeInfo) {
+pub(crate) fn to_value(value: &Json) -> (Value, &'static crate::bt::TypeInfo) {
     match value {
         Json::Bool(truth) => (Value::Int(i64::from(*truth)), bool::TYPE),
         Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
@@ -292,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mock_without_a_status_is_refused_with_its_name_and_place() {
+    fn a_mock_without_a_status_is_refused_with_its_name_and_position() {
         for (text, message) in [
             (
                 "a: [SUCCESS, MAYBE]",
@@ -327,14 +336,18 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_of_64_bits_is_kept_whole() {
+    fn a_64_bit_integer_is_converted_without_loss() {
         for (number, value) in [
             ("1", Value::Int(1)),
             ("-9223372036854775808", Value::Int(i64::MIN)),
             ("18446744073709551615", Value::UInt(u64::MAX)),
             ("1.0", Value::Real(1.0)),
         ] {
-            assert_eq!(typed(&serde_json::from_str(number).unwrap()).0, value, "{number}");
+            assert_eq!(
+                to_value(&serde_json::from_str(number).unwrap()).0,
+                value,
+                "{number}"
+            );
         }
     }
 
@@ -345,6 +358,6 @@ mod tests {
     }
 
     fn parse(text: &str) -> Result<Mocks, String> {
-        serde_yaml::from_str(text).map_err(|error| yaml::fault(Path::new("m"), &error))
+        serde_yaml::from_str(text).map_err(|error| yaml::parser_error(Path::new("m"), &error))
     }
 }

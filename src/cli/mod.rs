@@ -33,7 +33,7 @@ use palette::add_palettes;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exit {
     /// Success.
-    Good,
+    Success,
     /// The command ran, and the trees have problems.
     Problems,
     /// The command could not run.
@@ -43,7 +43,7 @@ pub(crate) enum Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         match exit {
-            Exit::Good => Self::SUCCESS,
+            Exit::Success => Self::SUCCESS,
             Exit::Problems => Self::from(1),
             Exit::Failed => Self::from(2),
         }
@@ -113,12 +113,12 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
         Some(Command::Run) | None => return run::run(registry),
         #[cfg(not(feature = "ros"))]
         None => {
-            errln!("navtree: this build has no ROS: see navtree --help for what it can do");
+            errln!("navtree: this build has no ROS node: run `navtree --help` for its commands");
             Exit::Failed
         }
     };
     // An incomplete output is not a result.
-    if LOST.load(Ordering::Relaxed) {
+    if IS_OUTPUT_LOST.load(Ordering::Relaxed) {
         Exit::Failed.into()
     } else {
         exit.into()
@@ -143,17 +143,17 @@ pub(crate) fn err(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// Output was lost.
-static LOST: AtomicBool = AtomicBool::new(false);
+/// Writing to standard output has failed.
+static IS_OUTPUT_LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints a text without a change.
+/// Prints a text as it is.
 pub(crate) fn out(text: &str) {
     use std::io::{ErrorKind, Write};
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     if let Err(error) = written
         && error.kind() != ErrorKind::BrokenPipe
-        && !LOST.swap(true, Ordering::Relaxed)
+        && !IS_OUTPUT_LOST.swap(true, Ordering::Relaxed)
     {
         errln!("navtree: standard output: {error}");
     }
@@ -161,17 +161,17 @@ pub(crate) fn out(text: &str) {
 
 /// Removes `--ros-args … [--]`, which rcl reads.
 fn without_ros_arguments(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut inside = false;
-    let mut rest = Vec::new();
+    let mut is_ros_argument = false;
+    let mut other_arguments = Vec::new();
     for argument in arguments {
         match argument.to_str() {
-            Some("--ros-args") => inside = true,
-            Some("--") if inside => inside = false,
-            _ if inside => {}
-            _ => rest.push(argument),
+            Some("--ros-args") => is_ros_argument = true,
+            Some("--") if is_ros_argument => is_ros_argument = false,
+            _ if is_ros_argument => {}
+            _ => other_arguments.push(argument),
         }
     }
-    rest
+    other_arguments
 }
 
 /// Options of every command that reads trees.
@@ -190,10 +190,10 @@ pub(crate) struct TreeArguments {
 
 impl TreeArguments {
     /// Returns whether the user requested warnings of this code, for a command that shows no warnings by default.
-    pub(crate) fn asks_for(&self, code: crate::xml::Code) -> bool {
+    pub(crate) fn is_warning_requested(&self, code: crate::xml::Code) -> bool {
         self.warn
             .iter()
-            .any(|wanted| wanted == "warnings" || wanted.parse() == Ok(code))
+            .any(|requested| requested == "warnings" || requested.parse() == Ok(code))
     }
 
     /// The levels. For the same code, deny overrides warn, and warn overrides allow, in any order on the command line.
@@ -228,7 +228,7 @@ impl TreeArguments {
 
 /// Checks that the paths of the command line exist. A command with a wrong path cannot run; a tree with a wrong include
 /// has a problem.
-pub(crate) fn are_there<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<(), String> {
+pub(crate) fn check_paths_exist<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<(), String> {
     for path in paths {
         std::fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
     }
@@ -242,37 +242,37 @@ pub(crate) fn tree_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
 
 /// All files of the paths with one of the extensions.
 pub(crate) fn files_below(paths: &[PathBuf], extensions: &[&str]) -> Result<Vec<PathBuf>, String> {
-    let wanted = |path: &PathBuf| {
+    let has_extension = |path: &PathBuf| {
         path.extension()
-            .is_some_and(|extension| extensions.iter().any(|it| extension == *it))
+            .is_some_and(|extension| extensions.iter().any(|known| extension == *known))
     };
     let mut files = Vec::new();
-    let mut waiting: Vec<PathBuf> = paths.iter().rev().cloned().collect();
+    let mut pending: Vec<PathBuf> = paths.iter().rev().cloned().collect();
     // A directory may contain a link to itself, and two such links produce too many paths.
     let mut visited = HashSet::new();
-    while let Some(path) = waiting.pop() {
-        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    while let Some(path) = pending.pop() {
+        let with_path = |error: std::io::Error| format!("{}: {error}", path.display());
         if path.is_dir() {
-            if !visited.insert(path.canonicalize().map_err(failed)?) {
+            if !visited.insert(path.canonicalize().map_err(with_path)?) {
                 continue;
             }
-            let entries = std::fs::read_dir(&path).map_err(failed)?;
-            let mut inside: Vec<PathBuf> = entries
+            let entries = std::fs::read_dir(&path).map_err(with_path)?;
+            let mut children: Vec<PathBuf> = entries
                 .filter_map(|entry| Some(entry.ok()?.path()))
-                .filter(|path| path.is_dir() || wanted(path))
+                .filter(|path| path.is_dir() || has_extension(path))
                 .collect();
-            inside.sort_by(|a, b| b.cmp(a));
-            waiting.append(&mut inside);
+            children.sort_by(|a, b| b.cmp(a));
+            pending.append(&mut children);
         } else {
             files.push(path);
         }
     }
     if files.is_empty() {
-        let named: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        let searched: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         return Err(format!(
-            "there is no *.{} file in {}",
+            "no *.{} file in {}",
             extensions.join(" or *."),
-            named.join(", ")
+            searched.join(", ")
         ));
     }
     Ok(files)
@@ -283,7 +283,7 @@ mod tests {
     use super::without_ros_arguments;
 
     #[test]
-    fn ros_arguments_are_not_ours() {
+    fn ros_arguments_are_removed() {
         let all = [
             "navtree",
             "--ros-args",

@@ -32,5 +32,5 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
         models::palette(&registry)
     };
     super::out(&text);
-    Exit::Good
+    Exit::Success
 }

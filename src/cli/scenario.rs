@@ -13,7 +13,7 @@
 //! substitutions: rules.json   # instead of mocks: BehaviorTree.CPP's rules, in its JSON
 //! events:                     # before the tick of that number
 //!   3: {set: {charge: 0.1}}
-//!   5: {halt: true}           # a cancelled goal: no tick then
+//!   5: {halt: true}           # halt the tree instead of this tick, like a cancelled goal
 //!   6: {advance: 500}         # milliseconds without a tick
 //!   7: {emit: {door.open: 2}} # events with their data, for that tick
 //! expect:
@@ -22,7 +22,7 @@
 //!     DriveTo: R R I I
 //!   halted: {3: [DriveTo]}    # halts of that tick, in order; other ticks must have none
 //!   blackboard: {charge: 0.1} # at the end
-//!   error: no plan            # part of the error that ends it
+//!   error: no plan            # part of the error that ends the run
 //! ```
 //!
 //! One file may contain several scenarios, as a list or as several documents.
@@ -103,7 +103,7 @@ struct Expect {
 
 impl Expect {
     /// The first expectation that needs a running tree.
-    fn beside_refused(&self) -> Option<&'static str> {
+    fn first_runtime_expectation(&self) -> Option<&'static str> {
         let parts = [
             ("root", self.root.is_some()),
             ("nodes", !self.nodes.is_empty()),
@@ -113,7 +113,7 @@ impl Expect {
         ];
         parts
             .into_iter()
-            .find_map(|(name, is_said)| is_said.then_some(name))
+            .find_map(|(name, is_set)| is_set.then_some(name))
     }
 }
 
@@ -121,35 +121,41 @@ impl Expect {
 const MAX_TICKS: u64 = 1_000_000;
 
 /// The content of one document: a scenario, a list of scenarios, or nothing.
-struct One(Vec<Scenario>);
+struct DocumentScenarios(Vec<Scenario>);
 
-impl<'de> Deserialize<'de> for One {
+impl<'de> Deserialize<'de> for DocumentScenarios {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer
-            .deserialize_any(Scenarios { listed: false })
+            .deserialize_any(ScenarioVisitor {
+                is_list_element: false,
+            })
             .map(Self)
     }
 }
 
 /// An element of a list.
-struct Listed(Vec<Scenario>);
+struct ListElement(Vec<Scenario>);
 
-impl<'de> Deserialize<'de> for Listed {
+impl<'de> Deserialize<'de> for ListElement {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Scenarios { listed: true }).map(Self)
+        deserializer
+            .deserialize_any(ScenarioVisitor {
+                is_list_element: true,
+            })
+            .map(Self)
     }
 }
 
 /// Reads scenarios, and checks each one while the parser knows its position.
-struct Scenarios {
-    listed: bool,
+struct ScenarioVisitor {
+    is_list_element: bool,
 }
 
-impl<'de> Visitor<'de> for Scenarios {
+impl<'de> Visitor<'de> for ScenarioVisitor {
     type Value = Vec<Scenario>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.listed {
+        f.write_str(if self.is_list_element {
             "a scenario"
         } else {
             "a scenario or a list of them"
@@ -167,7 +173,7 @@ impl<'de> Visitor<'de> for Scenarios {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Scenario>, A::Error> {
         let mut scenarios = Vec::new();
-        while let Some(Listed(more)) = list.next_element()? {
+        while let Some(ListElement(more)) = list.next_element()? {
             scenarios.extend(more);
         }
         Ok(scenarios)
@@ -192,7 +198,8 @@ impl Scenario {
         let text = yaml::read(path)?;
         let mut scenarios = Vec::new();
         for document in serde_yaml::Deserializer::from_str(&text) {
-            let One(more) = One::deserialize(document).map_err(|error| yaml::fault(path, &error))?;
+            let DocumentScenarios(more) =
+                DocumentScenarios::deserialize(document).map_err(|error| yaml::parser_error(path, &error))?;
             scenarios.extend(more);
         }
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -213,7 +220,7 @@ impl Scenario {
             return Err("a scenario has either `mocks` or `substitutions`".to_owned());
         }
         if self.expect.refused.is_some()
-            && let Some(other) = self.expect.beside_refused()
+            && let Some(other) = self.expect.first_runtime_expectation()
         {
             return Err(format!(
                 "`refused` means that the tree does not run, so `{other}` has no effect: remove one of them"
@@ -253,7 +260,7 @@ impl Scenario {
     pub(crate) fn run(&self, directory: &Path, registry: &Registry) -> Result<(), String> {
         let mut registry = registry.clone();
         match &self.substitutions {
-            Some(file) => substitute(&directory.join(file), &mut registry)?,
+            Some(file) => apply_substitutions(&directory.join(file), &mut registry)?,
             None => self.mocks.clone().apply(&mut registry),
         }
         let loader = Loader::new(&registry);
@@ -290,8 +297,8 @@ impl Scenario {
         for (key, value) in &self.set {
             run.set(key, value)?;
         }
-        let seen = self.play(&mut run)?;
-        self.judge(&run, &seen)
+        let snapshots = self.run_ticks(&mut run)?;
+        self.compare(&run, &snapshots)
     }
 
     fn ticks(&self) -> u64 {
@@ -300,8 +307,8 @@ impl Scenario {
         self.ticks.or(longest).unwrap_or(1)
     }
 
-    fn play(&self, run: &mut MockRun) -> Result<Vec<Snapshot>, String> {
-        let mut seen = Vec::new();
+    fn run_ticks(&self, run: &mut MockRun) -> Result<Vec<Snapshot>, String> {
+        let mut snapshots = Vec::new();
         for number in 1..=self.ticks() {
             let mut halted = false;
             if let Some(event) = self.events.get(&number) {
@@ -315,33 +322,36 @@ impl Scenario {
                 halted = event.halt;
             }
             let snapshot = if halted { run.halt() } else { run.tick() };
-            let over = snapshot.result.is_err();
-            seen.push(snapshot);
-            if over {
+            let has_failed = snapshot.result.is_err();
+            snapshots.push(snapshot);
+            if has_failed {
                 break;
             }
         }
-        Ok(seen)
+        Ok(snapshots)
     }
 
-    fn judge(&self, run: &MockRun, seen: &[Snapshot]) -> Result<(), String> {
+    fn compare(&self, run: &MockRun, snapshots: &[Snapshot]) -> Result<(), String> {
         let def = run.definition();
-        let mut wrong = Vec::new();
+        let mut differences = Vec::new();
         if let Some(expected) = &self.expect.root {
-            let got: Vec<char> = seen
+            let got: Vec<char> = snapshots
                 .iter()
-                .map(|it| it.result.as_ref().map_or('!', |status| status.letter()))
+                .map(|snapshot| snapshot.result.as_ref().map_or('!', |status| status.letter()))
                 .collect();
-            compare("root", &letters(expected), &got, &mut wrong);
+            compare_letters("root", &letters(expected), &got, &mut differences);
         }
         for (name, expected) in &self.expect.nodes {
             let node = find(def, name)?;
-            let got: Vec<char> = seen.iter().map(|it| it.statuses[node.index()].letter()).collect();
-            compare(name, &letters(expected), &got, &mut wrong);
+            let got: Vec<char> = snapshots
+                .iter()
+                .map(|snapshot| snapshot.statuses[node.index()].letter())
+                .collect();
+            compare_letters(name, &letters(expected), &got, &mut differences);
         }
         if let Some(expected) = &self.expect.halted {
-            for (number, snapshot) in (1..).zip(seen) {
-                let wanted: Vec<NodeIndex> = expected
+            for (number, snapshot) in (1..).zip(snapshots) {
+                let expected: Vec<NodeIndex> = expected
                     .get(&number)
                     .into_iter()
                     .flatten()
@@ -352,16 +362,16 @@ impl Scenario {
                     .halted
                     .iter()
                     .copied()
-                    .filter(|node| wanted.contains(node) || def.children(*node).len() == 0)
+                    .filter(|node| expected.contains(node) || def.children(*node).len() == 0)
                     .collect();
-                if got != wanted {
+                if got != expected {
                     let names = |nodes: &[NodeIndex]| {
                         let names: Vec<&str> = nodes.iter().map(|node| &*def.node(*node).path).collect();
                         names.join(", ")
                     };
-                    wrong.push(format!(
+                    differences.push(format!(
                         "halted in tick {number}: expected [{}], got [{}]",
-                        names(&wanted),
+                        names(&expected),
                         names(&got)
                     ));
                 }
@@ -370,24 +380,26 @@ impl Scenario {
         let blackboard = run.blackboard();
         for (key, expected) in &self.expect.blackboard {
             let got = blackboard.get(key).unwrap_or(&Value::Null);
-            if !equal(expected, got) {
-                wrong.push(format!("blackboard {key}: expected {expected}, got {got}"));
+            if !is_equal(expected, got) {
+                differences.push(format!("blackboard {key}: expected {expected}, got {got}"));
             }
         }
-        let error = seen.last().and_then(|last| last.result.as_ref().err());
+        let error = snapshots.last().and_then(|last| last.result.as_ref().err());
         match (&self.expect.error, error) {
             (Some(part), Some(error)) if error.to_string().contains(part) => {}
-            (Some(part), Some(error)) => wrong.push(format!("expected an error with `{part}`, got: {error}")),
-            (Some(part), None) => wrong.push(format!("expected an error with `{part}`, got none")),
+            (Some(part), Some(error)) => {
+                differences.push(format!("expected an error with `{part}`, got: {error}"));
+            }
+            (Some(part), None) => differences.push(format!("expected an error with `{part}`, got none")),
             (None, Some(error)) if self.expect.root.as_ref().is_none_or(|root| !root.contains('!')) => {
-                wrong.push(format!("error: {error}"));
+                differences.push(format!("error: {error}"));
             }
             (None, _) => {}
         }
-        if wrong.is_empty() {
+        if differences.is_empty() {
             Ok(())
         } else {
-            Err(wrong.join("\n"))
+            Err(differences.join("\n"))
         }
     }
 }
@@ -400,39 +412,40 @@ fn letters(table: &str) -> Vec<char> {
         .collect()
 }
 
-fn compare(what: &str, expected: &[char], got: &[char], wrong: &mut Vec<String>) {
+fn compare_letters(what: &str, expected: &[char], got: &[char], differences: &mut Vec<String>) {
     let same = expected.len() == got.len() && expected.iter().zip(got).all(|(e, g)| e == g || *e == '.');
     if !same {
-        let spaced = |letters: &[char]| letters.iter().map(char::to_string).collect::<Vec<_>>().join(" ");
+        let with_spaces =
+            |letters: &[char]| letters.iter().map(char::to_string).collect::<Vec<_>>().join(" ");
         let marks: Vec<char> = (0..expected.len().max(got.len()))
             .map(|index| match (expected.get(index), got.get(index)) {
                 (Some(e), Some(g)) if e == g || *e == '.' => ' ',
                 _ => '^',
             })
             .collect();
-        wrong.push(format!(
+        differences.push(format!(
             "{what}:\n  expected {}\n  got      {}\n           {}",
-            spaced(expected),
-            spaced(got),
-            spaced(&marks).trim_end()
+            with_spaces(expected),
+            with_spaces(got),
+            with_spaces(&marks).trim_end()
         ));
     }
 }
 
 /// A node by path, by name, or by ID if the ID is unique.
 fn find(def: &TreeDef, name: &str) -> Result<NodeIndex, String> {
-    let by = |test: &dyn Fn(&crate::bt::NodeInfo) -> bool| -> Vec<NodeIndex> {
+    let nodes_with = |test: &dyn Fn(&crate::bt::NodeInfo) -> bool| -> Vec<NodeIndex> {
         def.nodes()
             .filter(|(_, info)| test(info))
             .map(|(node, _)| node)
             .collect()
     };
-    for found in [
-        by(&|info| *info.path == *name),
-        by(&|info| *info.name == *name),
-        by(&|info| *info.id == *name),
+    for nodes in [
+        nodes_with(&|info| *info.path == *name),
+        nodes_with(&|info| *info.name == *name),
+        nodes_with(&|info| *info.id == *name),
     ] {
-        match found.as_slice() {
+        match nodes.as_slice() {
             [] => {}
             [node] => return Ok(*node),
             several => {
@@ -445,14 +458,11 @@ fn find(def: &TreeDef, name: &str) -> Result<NodeIndex, String> {
         }
     }
     let paths: Vec<&str> = def.nodes().map(|(_, info)| &*info.path).collect();
-    Err(format!(
-        "there is no node `{name}`; there are {}",
-        paths.join(", ")
-    ))
+    Err(format!("no node `{name}`; the nodes are {}", paths.join(", ")))
 }
 
-/// Equality, with 1 equal to 1.0.
-fn equal(a: &Value, b: &Value) -> bool {
+/// Returns whether two values are equal; 1 equals 1.0.
+fn is_equal(a: &Value, b: &Value) -> bool {
     match (a.as_f64(), b.as_f64()) {
         (Some(a), Some(b)) => a == b,
         _ => a == b || (a.is_boolean() && a.as_bool().map(i64::from) == b.as_i64()),
@@ -460,7 +470,7 @@ fn equal(a: &Value, b: &Value) -> bool {
 }
 
 /// Applies a file of substitution rules.
-fn substitute(file: &Path, registry: &mut Registry) -> Result<(), String> {
+fn apply_substitutions(file: &Path, registry: &mut Registry) -> Result<(), String> {
     let name = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| format!("{name}: {error}"))?;
     Substitutions::from_json(&text)
@@ -474,8 +484,8 @@ mod tests {
 
     fn read(text: &str) -> Result<Vec<Scenario>, String> {
         serde_yaml::from_str(text)
-            .map(|One(scenarios)| scenarios)
-            .map_err(|error| yaml::fault(Path::new("m"), &error))
+            .map(|DocumentScenarios(scenarios)| scenarios)
+            .map_err(|error| yaml::parser_error(Path::new("m"), &error))
     }
 
     fn run(text: &str) -> Result<(), String> {
@@ -492,7 +502,7 @@ expect: {root: R R F, nodes: {drive: R R I}, halted: {3: [drive]}}
 ";
 
     #[test]
-    fn a_scenario_that_holds_passes() {
+    fn a_correct_scenario_passes() {
         run(PATROL).unwrap();
     }
 

@@ -38,7 +38,7 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     let prepared = arguments.trees.levels().and_then(|levels| {
-        super::are_there([&arguments.file])?;
+        super::check_paths_exist([&arguments.file])?;
         super::add_palettes(&mut registry, &arguments.palette)?;
         Ok(levels)
     });
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
                 Format::Mermaid => drawing::mermaid(&loaded.def),
             };
             super::out(&text);
-            Exit::Good
+            Exit::Success
         }
         Err(refused) => {
             for diagnostic in &refused.diagnostics {

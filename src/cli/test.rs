@@ -1,4 +1,4 @@
-//! `navtree test`: runs scenarios, for the CI of users and for our conformance suite.
+//! `navtree test`: runs scenarios, for the CI of users and for navtree's conformance suite.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
     /// Scenario files, or directories to search for `*.yaml`.
     #[arg(required = true, value_name = "SCENARIO.yaml|DIR")]
     paths: Vec<PathBuf>,
-    /// Write the results as JUnit XML too.
+    /// File to write the results to, as JUnit XML.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Print failures only.
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
         Ok(files) => files,
         Err(message) => return failed(&message),
     };
-    let mut outcomes = Vec::new();
+    let mut results = Vec::new();
     for file in &files {
         let scenarios = match Scenario::read(file) {
             Ok(scenarios) => scenarios,
@@ -44,31 +44,32 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
         for scenario in scenarios {
             let start = Instant::now();
             let failure = scenario.run(directory, registry).err();
-            let outcome = ScenarioResult {
+            let result = ScenarioResult {
                 file: file.display().to_string(),
                 name: scenario.name,
                 seconds: start.elapsed().as_secs_f64(),
                 failure,
             };
-            report(&outcome, arguments.quiet);
-            outcomes.push(outcome);
+            report(&result, arguments.quiet);
+            results.push(result);
         }
     }
-    if outcomes.is_empty() {
+    if results.is_empty() {
         // A path without scenarios must not look like a passed test.
-        return failed("there are no scenarios in what was named");
+        return failed("no scenarios in the given files");
     }
-    let failures = outcomes
-        .iter()
-        .filter(|outcome| outcome.failure.is_some())
-        .count();
-    outln!("{} passed, {failures} failed", outcomes.len() - failures);
+    let failures = results.iter().filter(|result| result.failure.is_some()).count();
+    outln!("{} passed, {failures} failed", results.len() - failures);
     if let Some(path) = &arguments.junit
-        && let Err(error) = std::fs::write(path, junit(&outcomes))
+        && let Err(error) = std::fs::write(path, junit(&results))
     {
         return failed(&format!("{}: {error}", path.display()));
     }
-    if failures == 0 { Exit::Good } else { Exit::Problems }
+    if failures == 0 {
+        Exit::Success
+    } else {
+        Exit::Problems
+    }
 }
 
 fn failed(message: &str) -> Exit {
@@ -76,12 +77,12 @@ fn failed(message: &str) -> Exit {
     Exit::Failed
 }
 
-fn report(outcome: &ScenarioResult, quiet: bool) {
-    match &outcome.failure {
+fn report(result: &ScenarioResult, quiet: bool) {
+    match &result.failure {
         None if quiet => {}
-        None => outln!("ok      {}: {}", outcome.file, outcome.name),
+        None => outln!("ok      {}: {}", result.file, result.name),
         Some(failure) => {
-            outln!("FAILED  {}: {}", outcome.file, outcome.name);
+            outln!("FAILED  {}: {}", result.file, result.name);
             for line in failure.lines() {
                 outln!("        {line}");
             }
@@ -89,35 +90,32 @@ fn report(outcome: &ScenarioResult, quiet: bool) {
     }
 }
 
-fn junit(outcomes: &[ScenarioResult]) -> String {
-    let failures = outcomes
-        .iter()
-        .filter(|outcome| outcome.failure.is_some())
-        .count();
-    let mut out = format!(
+fn junit(results: &[ScenarioResult]) -> String {
+    let failures = results.iter().filter(|result| result.failure.is_some()).count();
+    let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"navtree\" tests=\"{}\" \
          failures=\"{failures}\">\n",
-        outcomes.len()
+        results.len()
     );
-    for outcome in outcomes {
+    for result in results {
         let _ = write!(
-            out,
+            xml,
             "  <testcase classname=\"{}\" name=\"{}\" time=\"{:.6}\"",
-            escape(&outcome.file),
-            escape(&outcome.name),
-            outcome.seconds
+            escape(&result.file),
+            escape(&result.name),
+            result.seconds
         );
-        match &outcome.failure {
-            None => out.push_str("/>\n"),
+        match &result.failure {
+            None => xml.push_str("/>\n"),
             Some(failure) => {
                 let _ = writeln!(
-                    out,
+                    xml,
                     ">\n    <failure>{}</failure>\n  </testcase>",
                     escape(failure)
                 );
             }
         }
     }
-    out.push_str("</testsuite>\n");
-    out
+    xml.push_str("</testsuite>\n");
+    xml
 }

@@ -60,33 +60,34 @@ pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
 
 fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<MockRun, (String, Exit)> {
     let failed = |message: String| (format!("navtree trace: {message}"), Exit::Failed);
-    super::are_there([&arguments.file]).map_err(failed)?;
-    let mut mocked = None;
+    super::check_paths_exist([&arguments.file]).map_err(failed)?;
+    let mut mock_file = None;
     if let Some(path) = &arguments.mock {
         let text = yaml::read(path).map_err(failed)?;
-        let mocks: Mocks = serde_yaml::from_str(&text).map_err(|error| failed(yaml::fault(path, &error)))?;
+        let mocks: Mocks =
+            serde_yaml::from_str(&text).map_err(|error| failed(yaml::parser_error(path, &error)))?;
         mocks.clone().apply(&mut registry);
-        mocked = Some((mocks, path, text));
+        mock_file = Some((mocks, path, text));
     }
     let levels = arguments.trees.levels().map_err(failed)?;
     let mut loaded = Loader::new(&registry)
         .levels(levels.clone())
         .load_file(&arguments.file, arguments.tree.as_deref())
         .map_err(|refused| {
-            let shown = refused
+            let problems = refused
                 .diagnostics
                 .iter()
-                .map(|it| it.render(&refused.sources, Colour::Never));
-            (shown.collect::<Vec<_>>().join("\n"), Exit::Problems)
+                .map(|problem| problem.render(&refused.sources, Colour::Never));
+            (problems.collect::<Vec<_>>().join("\n"), Exit::Problems)
         })?;
     for warning in loaded
         .warnings
         .iter()
-        .filter(|it| arguments.trees.asks_for(it.code))
+        .filter(|warning| arguments.trees.is_warning_requested(warning.code))
     {
         super::errln!("{}", warning.render(&loaded.sources, Colour::Never));
     }
-    if let Some((mocks, path, text)) = mocked {
+    if let Some((mocks, path, text)) = mock_file {
         report_unused(&mocks, path, text, &mut loaded, &levels)?;
     }
     let mut run = MockRun::new(
@@ -99,12 +100,12 @@ fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<MockRun, (St
         let (key, value) = setting
             .split_once('=')
             .ok_or_else(|| failed(format!("--set {setting}: write KEY=VALUE")))?;
-        run.set(key, &scalar(value)).map_err(failed)?;
+        run.set(key, &parse_scalar(value)).map_err(failed)?;
     }
     Ok(run)
 }
 
-/// Reports the mocks that fit no leaf, each with its position.
+/// Reports the mocks that match no leaf, each with its position.
 fn report_unused(
     mocks: &Mocks,
     path: &Path,
@@ -118,38 +119,38 @@ fn report_unused(
     }
     let name = path.display().to_string();
     let file = loaded.sources.add_text(&name, Path::new("."), text);
-    let mut refused = Vec::new();
+    let mut errors = Vec::new();
     for key in unused {
-        let start = yaml::key(file.text(), key).unwrap_or(0);
+        let start = yaml::key_offset(file.text(), key).unwrap_or(0);
         let message = format!("`{key}` matches no leaf of the tree by path, name or ID");
         let mut diagnostic = Diagnostic::new(Code::UnusedMock, file.span(start, start + key.len()), message);
-        let (leaves, inner): (Vec<_>, Vec<_>) =
+        let (leaves, inner_nodes): (Vec<_>, Vec<_>) =
             (loaded.def.nodes().map(|(_, node)| node)).partition(|node| mocks::is_leaf(node));
-        if inner.iter().any(|node| mocks::names(node).contains(&key)) {
+        if inner_nodes.iter().any(|node| mocks::names(node).contains(&key)) {
             diagnostic = diagnostic.help("it is a node with children, and only leaves are mocked");
-        } else if let Some(near) = nearest(key, leaves.iter().flat_map(|node| mocks::names(node))) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+        } else if let Some(nearest_name) = nearest(key, leaves.iter().flat_map(|node| mocks::names(node))) {
+            diagnostic = diagnostic.help(format!("did you mean `{nearest_name}`?"));
         }
         let Some(severity) = levels.severity(&diagnostic) else {
             continue;
         };
         diagnostic.severity = severity;
-        let shown = diagnostic.render(&loaded.sources, Colour::Never);
+        let text = diagnostic.render(&loaded.sources, Colour::Never);
         if severity == Severity::Error {
-            refused.push(shown);
+            errors.push(text);
         } else {
-            super::errln!("{shown}");
+            super::errln!("{text}");
         }
     }
-    if refused.is_empty() {
+    if errors.is_empty() {
         Ok(())
     } else {
-        Err((refused.join("\n"), Exit::Problems))
+        Err((errors.join("\n"), Exit::Problems))
     }
 }
 
-/// Converts a value: numbers and booleans as such, all else as text.
-fn scalar(text: &str) -> Value {
+/// Parses a value: a number, a boolean, or else a text.
+fn parse_scalar(text: &str) -> Value {
     match text {
         "true" => Value::Bool(true),
         "false" => Value::Bool(false),
@@ -173,7 +174,7 @@ fn trace(arguments: &Arguments, mut run: MockRun) -> Exit {
     for _ in 0..arguments.ticks {
         let snapshot = run.tick();
         if arguments.json {
-            outln!("{}", object(&run, &paths, &snapshot));
+            outln!("{}", tick_object(&run, &paths, &snapshot));
         } else {
             print_text(run.definition(), &snapshot);
         }
@@ -186,11 +187,11 @@ fn trace(arguments: &Arguments, mut run: MockRun) -> Exit {
             Ok(_) => {}
         }
     }
-    Exit::Good
+    Exit::Success
 }
 
 /// The JSON object of a tick, for other tools.
-fn object(run: &MockRun, paths: &[String], snapshot: &Snapshot) -> Value {
+fn tick_object(run: &MockRun, paths: &[String], snapshot: &Snapshot) -> Value {
     let nodes: Map<String, Value> = paths
         .iter()
         .zip(&snapshot.statuses)
@@ -230,10 +231,10 @@ fn print_text(def: &TreeDef, snapshot: &Snapshot) {
     outln!("tick {}: {status}", snapshot.tick);
     for ((node, info), status) in def.nodes().zip(&snapshot.statuses) {
         let mut depth = 1;
-        let mut above = info.parent;
-        while let Some(parent) = above {
+        let mut ancestor = info.parent;
+        while let Some(node) = ancestor {
             depth += 1;
-            above = def.node(parent).parent;
+            ancestor = def.node(node).parent;
         }
         let halted = if snapshot.halted.contains(&node) {
             "  (halted)"

@@ -58,7 +58,7 @@ impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Visitor<'de> for Entri
         let mut entries = BTreeMap::new();
         while let Some(key) = map.next_key::<K>()? {
             if entries.contains_key(&key) {
-                map.next_value::<Again>()?;
+                map.next_value::<RepeatedValue>()?;
             }
             entries.insert(key, map.next_value::<V>()?);
         }
@@ -67,19 +67,19 @@ impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Visitor<'de> for Entri
 }
 
 /// The value of a repeated key. Each value is an error, with the position from the parser.
-struct Again;
+struct RepeatedValue;
 
-impl<'de> Deserialize<'de> for Again {
+impl<'de> Deserialize<'de> for RepeatedValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Never;
-        impl Visitor<'_> for Never {
-            type Value = Again;
+        struct RejectValue;
+        impl Visitor<'_> for RejectValue {
+            type Value = RepeatedValue;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("each key once: this key is already set above")
             }
         }
-        deserializer.deserialize_any(Never)
+        deserializer.deserialize_any(RejectValue)
     }
 }
 
@@ -100,24 +100,24 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
         return Err(format!("{name}: is larger than {MAX_BYTES} bytes"));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
-        let good = error.utf8_error().valid_up_to();
-        let before = String::from_utf8_lossy(error.as_bytes().get(..good).unwrap_or_default());
+        let valid_length = error.utf8_error().valid_up_to();
+        let valid_text = String::from_utf8_lossy(error.as_bytes().get(..valid_length).unwrap_or_default());
         format!(
             "{name}:{}: not UTF-8 text: save the file as UTF-8",
-            place(&before)
+            end_position(&valid_text)
         )
     })?;
-    match too_deep(&text) {
-        Some(at) => Err(format!(
+    match offset_of_excess_depth(&text) {
+        Some(offset) => Err(format!(
             "{name}:{}: brackets are nested more than {MAX_DEPTH} deep",
-            place(text.get(..at).unwrap_or_default())
+            end_position(text.get(..offset).unwrap_or_default())
         )),
         None => Ok(text),
     }
 }
 
-/// An error of the parser, as `file:line:column: message`.
-pub(crate) fn fault(path: &Path, error: &serde_yaml::Error) -> String {
+/// Formats an error of the parser as `file:line:column: message`.
+pub(crate) fn parser_error(path: &Path, error: &serde_yaml::Error) -> String {
     let message = error.to_string();
     // Positions in a list: the parser writes `.[1]`.
     let message = message.strip_prefix('.').unwrap_or(&message);
@@ -132,33 +132,33 @@ pub(crate) fn fault(path: &Path, error: &serde_yaml::Error) -> String {
 }
 
 /// The byte offset of a key of the outermost mapping, if it is plain or between quotes.
-pub(crate) fn key(text: &str, key: &str) -> Option<usize> {
-    text.match_indices(key).map(|(at, _)| at).find(|at| {
-        let before = text[..*at].trim_end_matches(['"', '\'']);
-        let after = text[at + key.len()..].trim_start_matches(['"', '\'']);
+pub(crate) fn key_offset(text: &str, key: &str) -> Option<usize> {
+    text.match_indices(key).map(|(offset, _)| offset).find(|offset| {
+        let before = text[..*offset].trim_end_matches(['"', '\'']);
+        let after = text[offset + key.len()..].trim_start_matches(['"', '\'']);
         (before.is_empty() || before.ends_with(['\n', '{', ' ', ','])) && after.trim_start().starts_with(':')
     })
 }
 
-/// Line and column after a text.
-fn place(before: &str) -> String {
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+/// Line and column of the end of a text.
+fn end_position(text: &str) -> String {
+    let line = text.matches('\n').count() + 1;
+    let column = text.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     format!("{line}:{column}")
 }
 
-/// The byte offset where brackets are nested too deep. Brackets in texts also count: a thousand unclosed ones are
-/// suspicious.
-fn too_deep(text: &str) -> Option<usize> {
+/// The byte offset where brackets are nested deeper than [`MAX_DEPTH`]. Brackets inside quoted texts count too: no
+/// normal file has a thousand of them unclosed.
+fn offset_of_excess_depth(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
-    for (at, byte) in text.bytes().enumerate() {
+    for (offset, byte) in text.bytes().enumerate() {
         match byte {
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
         if depth > MAX_DEPTH {
-            return Some(at);
+            return Some(offset);
         }
     }
     None
@@ -171,19 +171,22 @@ mod tests {
     #[test]
     fn an_error_begins_with_its_location() {
         let error = serde_yaml::from_str::<Vec<u8>>("[1,\n 2, x]").unwrap_err();
-        let message = fault(Path::new("a.yaml"), &error);
+        let message = parser_error(Path::new("a.yaml"), &error);
         assert!(message.starts_with("a.yaml:2:5: [2]: invalid type"), "{message}");
         assert!(!message.contains("at line"), "{message}");
     }
 
     #[test]
-    fn brackets_may_not_be_nested_without_end() {
-        assert_eq!(too_deep(&"[]".repeat(5000)), None);
-        assert_eq!(too_deep(&format!("\n{}", "[".repeat(5000))), Some(MAX_DEPTH + 1));
+    fn the_depth_of_nested_brackets_is_limited() {
+        assert_eq!(offset_of_excess_depth(&"[]".repeat(5000)), None);
+        assert_eq!(
+            offset_of_excess_depth(&format!("\n{}", "[".repeat(5000))),
+            Some(MAX_DEPTH + 1)
+        );
     }
 
     #[test]
-    fn a_pipe_is_not_waited_for() {
+    fn a_file_that_is_not_regular_is_refused() {
         assert_eq!(
             read(Path::new("/dev/zero")).unwrap_err(),
             "/dev/zero: is not a regular file"

@@ -36,13 +36,13 @@ impl FileVersion {
 pub(super) struct FileStamp {
     path: PathBuf,
     /// `None`: the file could not be accessed, and contains no tree.
-    edition: Option<FileVersion>,
+    version: Option<FileVersion>,
 }
 
 impl FileStamp {
     pub(super) fn file(path: PathBuf) -> Self {
-        let edition = FileVersion::of(&path);
-        Self { path, edition }
+        let version = FileVersion::of(&path);
+        Self { path, version }
     }
 
     /// The tree files of directories, in search order.
@@ -69,11 +69,11 @@ impl FileStamp {
     }
 
     pub(super) fn could_be_read(&self) -> bool {
-        self.edition.is_some()
+        self.version.is_some()
     }
 
     /// Returns whether the file has changed or is missing.
     pub(super) fn has_changed(&self) -> bool {
-        FileVersion::of(&self.path) != self.edition
+        FileVersion::of(&self.path) != self.version
     }
 }

@@ -12,21 +12,21 @@ use crate::nav::World;
 
 /// Maximum number of lookups of stamped transforms in one turn of the tick thread. Each pose of a goal may need a
 /// different one (guarantee G1).
-pub(crate) const LOOKUPS: usize = 500;
+pub(crate) const MAX_LOOKUPS: usize = 500;
 
-/// The reason why the poses of a goal are not in the global frame.
+/// The reason why the poses of a goal are not all in the global frame.
 #[derive(Debug)]
-pub(crate) enum Unexpressed {
+pub(crate) enum IncompleteTransform {
     /// The missing transform.
     Missing(String),
     /// The remaining transforms are looked up in the next turns.
     Unfinished,
 }
 
-/// The part of the work that earlier turns did for the poses of a goal. Each pose is read once while transforms are
-/// missing: a goal may have very many (guarantee G1).
+/// The transform lookups that earlier turns did for the poses of a goal. Each pose is read once while transforms are
+/// missing, because a goal may have very many poses (guarantee G1).
 #[derive(Debug, Default)]
-pub(crate) struct Expressed {
+pub(crate) struct TransformProgress {
     /// Number of poses that were read. Those with a stamp are in the global frame.
     poses: usize,
     /// The other frames of the poses without a stamp among them.
@@ -39,9 +39,9 @@ pub(crate) struct Expressed {
 /// Returns an error message if a pose of a goal has no frame name, which no later transform can change. Like tf2, this
 /// code does not assume a frame: a goal with default values would mean the origin of the map. It checks each pose, so
 /// call it once for each goal (guarantee G1).
-pub(crate) fn unnamed(world: &World, request: &Request) -> Option<String> {
-    let is_unnamed = request.poses.iter().any(|pose| pose.header.frame_id.is_empty());
-    is_unnamed.then(|| {
+pub(crate) fn missing_frame_error(world: &World, request: &Request) -> Option<String> {
+    let has_unnamed_frame = request.poses.iter().any(|pose| pose.header.frame_id.is_empty());
+    has_unnamed_frame.then(|| {
         let global = &world.settings.global_frame;
         format!("the goal has no frame: set frame_id in its header, for example to `{global}`")
     })
@@ -51,20 +51,20 @@ pub(crate) fn unnamed(world: &World, request: &Request) -> Option<String> {
 /// lookups of stamped transforms.
 ///
 /// # Errors
-/// [`Unexpressed`].
-pub(crate) fn express(
+/// [`IncompleteTransform`].
+pub(crate) fn transform_poses(
     world: &World,
     request: &mut Request,
-    expressed: &mut Expressed,
+    progress: &mut TransformProgress,
     lookups: &mut usize,
-) -> Result<(), Unexpressed> {
+) -> Result<(), IncompleteTransform> {
     let settings = &world.settings;
     let global: Arc<str> = settings.global_frame.as_str().into();
     if request.kind == NavigatorKind::ToPose {
         let base = &settings.robot_base_frame;
         world
             .transform(&global, base, None)
-            .map_err(|error| Unexpressed::Missing(format!("the robot's pose is unknown: {error}")))?;
+            .map_err(|error| IncompleteTransform::Missing(format!("the robot's pose is unknown: {error}")))?;
     }
     // All poses share the name of the target frame.
     let mut target: Option<FrameId> = None;
@@ -77,24 +77,24 @@ pub(crate) fn express(
             }
             Ok(transform)
         }
-        Err(error) => Err(Unexpressed::Missing(format!(
+        Err(error) => Err(IncompleteTransform::Missing(format!(
             "the goal cannot be expressed in `{global}`: {error}"
         ))),
     };
     // A stamped transform does not change. Each one is looked up only once, even if another transform is missing.
     let mut transforms = FxHashMap::default();
-    for pose in request.poses.iter_mut().skip(expressed.poses) {
+    for pose in request.poses.iter_mut().skip(progress.poses) {
         let (frame, stamp) = (&pose.header.frame_id, pose.header.stamp);
         if *frame == global {
-            // Its place is known.
+            // It is in the global frame.
         } else if stamp.is_zero() {
-            if !expressed.unstamped.contains(frame) {
-                expressed.unstamped.insert(Arc::clone(frame));
+            if !progress.unstamped.contains(frame) {
+                progress.unstamped.insert(Arc::clone(frame));
             }
         } else {
             let transform = match transforms.entry((Arc::clone(frame), stamp)) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(_) if *lookups == 0 => return Err(Unexpressed::Unfinished),
+                Entry::Vacant(_) if *lookups == 0 => return Err(IncompleteTransform::Unfinished),
                 Entry::Vacant(vacant) => {
                     *lookups -= 1;
                     vacant.insert(look_up(frame, Some(stamp))?)
@@ -102,16 +102,16 @@ pub(crate) fn express(
             };
             apply(transform, pose);
         }
-        expressed.poses += 1;
+        progress.poses += 1;
     }
     // The newest transforms are looked up after all others. All poses in a moving frame then use the same transform.
     let mut newest = FxHashMap::default();
-    for frame in expressed.missing.iter().chain(&expressed.unstamped) {
+    for frame in progress.missing.iter().chain(&progress.unstamped) {
         if let Entry::Vacant(vacant) = newest.entry(Arc::clone(frame)) {
             match look_up(frame, None) {
                 Ok(transform) => _ = vacant.insert(transform),
                 Err(error) => {
-                    expressed.missing = Some(Arc::clone(frame));
+                    progress.missing = Some(Arc::clone(frame));
                     return Err(error);
                 }
             }
@@ -159,10 +159,10 @@ mod tests {
         let (clients, _reports) = channel();
         let goal = |frames: &[&str]| {
             let mut goal = request(1, &load(&registry(), "<AlwaysSuccess/>"), &clients);
-            let places = (1_u8..).map(|x| Pose::planar(f64::from(x), 0.0, 0.0));
-            let poses = frames.iter().zip(places);
+            let numbered = (1_u8..).map(|x| Pose::planar(f64::from(x), 0.0, 0.0));
+            let poses = frames.iter().zip(numbered);
             goal.poses = poses
-                .map(|(frame, at)| PoseStamped::in_frame(*frame, at))
+                .map(|(frame, pose)| PoseStamped::in_frame(*frame, pose))
                 .collect();
             poses_of(&world, goal)
         };
@@ -175,15 +175,15 @@ mod tests {
         assert!(missing.contains("nowhere"), "{missing}");
     }
 
-    fn place(pose: &PoseStamped) -> (String, f64) {
+    fn frame_and_x(pose: &PoseStamped) -> (String, f64) {
         (pose.header.frame_id.to_string(), pose.pose.position.x)
     }
 
     fn poses_of(world: &World, mut goal: Request) -> Result<Vec<(String, f64)>, String> {
-        match express(world, &mut goal, &mut Expressed::default(), &mut 0) {
-            Ok(()) => Ok(goal.poses.iter().map(place).collect()),
-            Err(Unexpressed::Missing(reason)) => Err(reason),
-            Err(Unexpressed::Unfinished) => panic!("no pose has a stamp"),
+        match transform_poses(world, &mut goal, &mut TransformProgress::default(), &mut 0) {
+            Ok(()) => Ok(goal.poses.iter().map(frame_and_x).collect()),
+            Err(IncompleteTransform::Missing(reason)) => Err(reason),
+            Err(IncompleteTransform::Unfinished) => panic!("no pose has a stamp"),
         }
     }
 
@@ -211,20 +211,20 @@ mod tests {
         rig.bench.transform("map", "odom", Pose::planar(10.0, 0.0, 0.0));
         let world = World::new(rig.bench.link(), Settings::default());
         let mut goal = stamped(&rig, "<AlwaysSuccess/>", 1200, "odom");
-        let (mut expressed, mut turns) = (Expressed::default(), vec![]);
+        let (mut progress, mut turns) = (TransformProgress::default(), vec![]);
         loop {
-            let mut lookups = LOOKUPS;
-            let end = express(&world, &mut goal, &mut expressed, &mut lookups);
-            turns.push(LOOKUPS - lookups);
+            let mut lookups = MAX_LOOKUPS;
+            let end = transform_poses(&world, &mut goal, &mut progress, &mut lookups);
+            turns.push(MAX_LOOKUPS - lookups);
             match end {
                 Ok(()) => break,
-                Err(Unexpressed::Unfinished) => {}
-                Err(Unexpressed::Missing(reason)) => panic!("{reason}"),
+                Err(IncompleteTransform::Unfinished) => {}
+                Err(IncompleteTransform::Missing(reason)) => panic!("{reason}"),
             }
         }
         assert_eq!(turns, [500, 500, 200]);
-        let places = (1..=1200).map(|x| ("map".to_owned(), f64::from(x) + 10.0));
-        assert!(goal.poses.iter().map(place).eq(places));
+        let expected = (1..=1200).map(|x| ("map".to_owned(), f64::from(x) + 10.0));
+        assert!(goal.poses.iter().map(frame_and_x).eq(expected));
         assert_eq!(goal.poses[7].header.stamp.sec, 8, "the time stays as it was");
         let frame = |index: usize| &goal.poses[index].header.frame_id;
         assert!(Arc::ptr_eq(frame(0), frame(499)), "shared within a turn");
@@ -237,16 +237,16 @@ mod tests {
         let world = World::new(rig.bench.link(), Settings::default());
         let mut goal = stamped(&rig, "<AlwaysSuccess/>", 100, "odom");
         goal.poses.push(PoseStamped::in_frame("ship", Pose::default()));
-        let mut expressed = Expressed::default();
+        let mut progress = TransformProgress::default();
         for looked_up in [100, 0, 0] {
-            let mut lookups = LOOKUPS;
-            let end = express(&world, &mut goal, &mut expressed, &mut lookups);
-            assert!(matches!(end, Err(Unexpressed::Missing(_))), "{end:?}");
-            assert_eq!(LOOKUPS - lookups, looked_up);
+            let mut lookups = MAX_LOOKUPS;
+            let end = transform_poses(&world, &mut goal, &mut progress, &mut lookups);
+            assert!(matches!(end, Err(IncompleteTransform::Missing(_))), "{end:?}");
+            assert_eq!(MAX_LOOKUPS - lookups, looked_up);
         }
         rig.bench.transform("map", "ship", Pose::planar(20.0, 0.0, 0.0));
-        assert!(express(&world, &mut goal, &mut expressed, &mut 0).is_ok());
-        assert_eq!(place(&goal.poses[100]), ("map".to_owned(), 20.0));
+        assert!(transform_poses(&world, &mut goal, &mut progress, &mut 0).is_ok());
+        assert_eq!(frame_and_x(&goal.poses[100]), ("map".to_owned(), 20.0));
     }
 
     #[test]
@@ -263,10 +263,10 @@ mod tests {
         }
         let count = goal.poses.len();
         let world = World::new(rig.bench.link(), Settings::default());
-        let mut expressed = Expressed::default();
+        let mut progress = TransformProgress::default();
         let mut turn = |rig: &Rig, goal: &mut Request| {
             let before = rig.bench.transform_lookups();
-            let end = express(&world, goal, &mut expressed, &mut 0);
+            let end = transform_poses(&world, goal, &mut progress, &mut 0);
             (end.is_ok(), rig.bench.transform_lookups() - before)
         };
         assert!(!turn(&rig, &mut goal).0);
@@ -276,8 +276,8 @@ mod tests {
         rig.bench
             .transform("map", "ship_60", Pose::planar(10.0, 0.0, 0.0));
         assert_eq!(turn(&rig, &mut goal), (true, count));
-        let places = (0..100).map(|x| ("map".to_owned(), f64::from(x) + 10.0));
-        assert!(goal.poses.iter().map(place).eq(places));
+        let expected = (0..100).map(|x| ("map".to_owned(), f64::from(x) + 10.0));
+        assert!(goal.poses.iter().map(frame_and_x).eq(expected));
     }
 
     #[test]

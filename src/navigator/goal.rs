@@ -83,8 +83,8 @@ impl NavigationResult {
 
     /// Adds the goals and jobs that did not stop, one text each, to the end of the message. An error code of the tree
     /// stays, because the client may use it.
-    pub(crate) fn with_left(mut self, kind: NavigatorKind, left: &[String]) -> Self {
-        if !left.is_empty() {
+    pub(crate) fn with_still_active(mut self, kind: NavigatorKind, still_active: &[String]) -> Self {
+        if !still_active.is_empty() {
             if self.error_code == 0 {
                 self.error_code = NavigationError::Timeout.code(kind);
             }
@@ -92,7 +92,7 @@ impl NavigationResult {
                 self.error_message += "; ";
             }
             self.error_message += "did not stop in time: ";
-            self.error_message += &left.join("; ");
+            self.error_message += &still_active.join("; ");
         }
         self
     }

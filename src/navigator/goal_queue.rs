@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::NavigatorKind;
-use super::global_frame::Expressed;
+use super::global_frame::TransformProgress;
 use super::goal::{NavigationError, NavigationId, Request, RequestedTree};
 use crate::bt::{Time, TreeDef};
 
@@ -19,8 +19,8 @@ const MAX_LOADING_TIME: Duration = Duration::from_secs(10);
 /// Error message for goals whose tree was not loaded in that time.
 const NOT_LOADED: &str = "its tree is not loaded after 10 s: check that the file system answers, or use the default tree, which is in memory";
 
-/// Identifies a goal in the queue. The goal IDs of two clients may be equal.
-pub type Place = u64;
+/// Identifies a goal in the queue: the number of its arrival. The goal IDs of two clients may be equal.
+pub type ArrivalNumber = u64;
 
 /// The number of a period in which goals are accepted. A goal that was accepted in an earlier period does not start.
 pub type Epoch = u64;
@@ -36,8 +36,8 @@ enum QueuedState {
     WaitingForTransform {
         /// The time after which the goal is refused. `None` before the first check.
         deadline: Option<Time>,
-        /// The work on its poses that is done.
-        expressed: Expressed,
+        /// The transform lookups that are done.
+        progress: TransformProgress,
     },
 }
 
@@ -47,14 +47,14 @@ impl QueuedState {
             RequestedTree::Named(_) => Self::LoadingTree { deadline: None },
             RequestedTree::Loaded(_) => Self::WaitingForTransform {
                 deadline: None,
-                expressed: Expressed::default(),
+                progress: TransformProgress::default(),
             },
         }
     }
 }
 
 struct QueuedGoal {
-    place: Place,
+    arrival_number: ArrivalNumber,
     request: Request,
     state: QueuedState,
 }
@@ -69,16 +69,16 @@ pub(super) enum Readiness {
     /// The transform of its poses is not complete.
     Unfinished,
     /// A transform is missing and may arrive later.
-    NotYet(String),
+    TransformMissing(String),
     /// The goal can never start.
-    Hopeless(NavigationError, String),
+    Impossible(NavigationError, String),
 }
 
-/// The outcome of [`GoalQueue::settle`].
+/// The result of [`GoalQueue::select`].
 #[derive(Default)]
-pub(super) struct Settled {
+pub(super) struct Selection {
     /// The goal to start, with poses in the global frame.
-    pub(super) taken: Option<Request>,
+    pub(super) selected: Option<Request>,
     /// The goals older than the goal to start.
     pub(super) displaced: Vec<Request>,
     /// The accepted goals that end before they start, with the reason.
@@ -90,7 +90,7 @@ struct Queue {
     /// In order of arrival.
     goals: VecDeque<QueuedGoal>,
     /// Number of goals so far.
-    count: Place,
+    count: ArrivalNumber,
     /// Even numbers are open, odd numbers are shut.
     epoch: Epoch,
     /// Number of halts that the tick thread has not handled.
@@ -143,7 +143,7 @@ struct Shared {
     /// The number of goals, which the tick thread reads without the lock.
     length: AtomicUsize,
     /// Notified when a tree is to be read.
-    named: Condvar,
+    tree_requested: Condvar,
     /// Finds trees without reading a file: such a goal does not wait for the trees of other goals.
     in_memory: OnceLock<InMemory>,
 }
@@ -200,7 +200,7 @@ impl GoalQueue {
     #[must_use]
     pub fn close(&self) -> Vec<Request> {
         self.lock().is_closed = true;
-        self.0.named.notify_all();
+        self.0.tree_requested.notify_all();
         self.shut()
     }
 
@@ -230,13 +230,13 @@ impl GoalQueue {
             }
             queue.count += 1;
             queue.goals.push_back(QueuedGoal {
-                place: queue.count,
+                arrival_number: queue.count,
                 state: QueuedState::of(&request.tree),
                 request,
             });
             Ok(())
         })?;
-        self.0.named.notify_one();
+        self.0.tree_requested.notify_one();
         Ok(())
     }
 
@@ -246,9 +246,9 @@ impl GoalQueue {
         removed.map(|queued| queued.request)
     }
 
-    /// Notes the request of a halt, and returns the place of the newest goal so far. Later goals do not start before
-    /// [`GoalQueue::halt_handled`]: the halt is for the goals before it.
-    pub fn halt_requested(&self) -> Place {
+    /// Notes the request of a halt, and returns the arrival number of the newest goal so far. Later goals do not start
+    /// before [`GoalQueue::halt_handled`]: the halt is for the goals before it.
+    pub fn halt_requested(&self) -> ArrivalNumber {
         let mut queue = self.lock();
         queue.open_halts += 1;
         queue.count
@@ -260,9 +260,9 @@ impl GoalQueue {
         queue.open_halts = queue.open_halts.saturating_sub(1);
     }
 
-    /// Removes the goals up to a place.
-    pub(super) fn drain(&self, newest: Place) -> Vec<Request> {
-        self.drain_where(|goal| goal.place <= newest)
+    /// Removes the goals up to an arrival number.
+    pub(super) fn drain(&self, newest: ArrivalNumber) -> Vec<Request> {
+        self.drain_where(|goal| goal.arrival_number <= newest)
     }
 
     /// Removes the goals for a tree: those with this tree, and those whose tree is not known yet.
@@ -286,39 +286,46 @@ impl GoalQueue {
 
     /// Waits for a goal whose tree is to be read: the oldest one, which keeps the order of the goals. `None`: no tree is
     /// read any more.
-    pub(super) fn wait_for_name(&self) -> Option<(Place, NavigatorKind, String)> {
+    pub(super) fn wait_for_name(&self) -> Option<(ArrivalNumber, NavigatorKind, String)> {
         let mut queue = self.lock();
         loop {
             if queue.is_closed {
                 return None;
             }
-            let named = queue.goals.iter().find_map(|goal| match &goal.request.tree {
-                RequestedTree::Named(name) => Some((goal.place, goal.request.kind, name.clone())),
+            let unloaded = queue.goals.iter().find_map(|goal| match &goal.request.tree {
+                RequestedTree::Named(name) => Some((goal.arrival_number, goal.request.kind, name.clone())),
                 RequestedTree::Loaded(_) => None,
             });
-            if named.is_some() {
-                return named;
+            if unloaded.is_some() {
+                return unloaded;
             }
-            queue = self.0.named.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = self
+                .0
+                .tree_requested
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// Takes the tree of a goal. Without a tree, the goal ends and is returned with the reason.
     pub(super) fn loaded(
         &self,
-        place: Place,
+        number: ArrivalNumber,
         tree: Result<Arc<TreeDef>, String>,
     ) -> Option<(Request, String)> {
         self.with(|queue| match tree {
             Ok(tree) => {
                 // A goal that was cancelled meanwhile is not there.
-                let goal = queue.goals.iter_mut().find(|goal| goal.place == place)?;
+                let goal = queue
+                    .goals
+                    .iter_mut()
+                    .find(|goal| goal.arrival_number == number)?;
                 goal.request.tree = RequestedTree::Loaded(tree);
                 goal.state = QueuedState::of(&goal.request.tree);
                 None
             }
             Err(reason) => {
-                let goal = queue.remove(|goal| goal.place == place)?;
+                let goal = queue.remove(|goal| goal.arrival_number == number)?;
                 Some((goal.request, reason))
             }
         })
@@ -337,17 +344,17 @@ impl GoalQueue {
     /// goals with a tree, the newest first, until one is ready. That goal starts, and all older goals end: a late
     /// transform does not replace a newer goal by an older one. The current navigation is older than all of these.
     /// `deadline` is the end of the wait for transforms for goals that are checked for the first time. `refusal` returns
-    /// the reason why a goal may not replace an older one. `look` gets a goal, the work on its poses that is done, and
-    /// whether it is the first check.
-    pub(super) fn settle(
+    /// the reason why a goal may not replace an older one. `check_readiness` gets a goal, the
+    /// transform lookups that are done, and whether it is the first check.
+    pub(super) fn select(
         &self,
         now: Time,
         first_deadline: Time,
         current: Option<Replaceable>,
         refusal: impl Fn(&Replaceable, &Request) -> Option<&'static str>,
-        mut look: impl FnMut(&mut Request, &mut Expressed, bool) -> Readiness,
-    ) -> Settled {
-        let mut settled = Settled::default();
+        mut check_readiness: impl FnMut(&mut Request, &mut TransformProgress, bool) -> Readiness,
+    ) -> Selection {
+        let mut selection = Selection::default();
         self.with(|queue| {
             if queue.open_halts > 0 {
                 return;
@@ -356,44 +363,48 @@ impl GoalQueue {
             let mut kept = VecDeque::new();
             while let Some(mut goal) = queue.goals.pop_back() {
                 let refusal = reasons.pop().flatten();
-                if settled.taken.is_some() {
-                    settled.displaced.push(goal.request);
+                if selection.selected.is_some() {
+                    selection.displaced.push(goal.request);
                     continue;
                 }
-                let (deadline, expressed) = match &mut goal.state {
+                let (deadline, progress) = match &mut goal.state {
                     QueuedState::LoadingTree { deadline } => {
                         if now < *deadline.get_or_insert(now + MAX_LOADING_TIME) {
                             kept.push_front(goal);
                         } else {
                             let error = NavigationError::FailedToLoadBehaviorTree;
-                            settled.refused.push((goal.request, error, NOT_LOADED.to_owned()));
+                            selection
+                                .refused
+                                .push((goal.request, error, NOT_LOADED.to_owned()));
                         }
                         continue;
                     }
-                    QueuedState::WaitingForTransform { deadline, expressed } => (deadline, expressed),
+                    QueuedState::WaitingForTransform { deadline, progress } => (deadline, progress),
                 };
                 if let Some(reason) = refusal {
                     let error = NavigationError::Unknown;
-                    settled.refused.push((goal.request, error, reason.to_owned()));
+                    selection.refused.push((goal.request, error, reason.to_owned()));
                     continue;
                 }
                 let is_first = deadline.is_none();
                 let deadline = *deadline.get_or_insert(first_deadline);
-                match look(&mut goal.request, expressed, is_first) {
-                    Readiness::Ready => settled.taken = Some(goal.request),
-                    Readiness::NotYet(reason) if now >= deadline => {
+                match check_readiness(&mut goal.request, progress, is_first) {
+                    Readiness::Ready => selection.selected = Some(goal.request),
+                    Readiness::TransformMissing(reason) if now >= deadline => {
                         let error = NavigationError::TransformFailed;
-                        settled.refused.push((goal.request, error, reason));
+                        selection.refused.push((goal.request, error, reason));
                     }
-                    Readiness::NotYet(_) | Readiness::Unfinished => kept.push_front(goal),
-                    Readiness::Hopeless(error, reason) => settled.refused.push((goal.request, error, reason)),
+                    Readiness::TransformMissing(_) | Readiness::Unfinished => kept.push_front(goal),
+                    Readiness::Impossible(error, reason) => {
+                        selection.refused.push((goal.request, error, reason));
+                    }
                 }
             }
             queue.goals = kept;
         });
         // In order of arrival.
-        settled.displaced.reverse();
-        settled
+        selection.displaced.reverse();
+        selection
     }
 }
 
@@ -409,7 +420,7 @@ mod tests {
         load(&registry(), "<AlwaysSuccess/>")
     }
 
-    fn named(number: u8, clients: &Sender<(u8, NavigationResult)>) -> Request {
+    fn unloaded_request(number: u8, clients: &Sender<(u8, NavigationResult)>) -> Request {
         let mut request = request(number, &tree(), clients);
         request.tree = RequestedTree::Named(format!("{number}.xml"));
         request
@@ -429,7 +440,7 @@ mod tests {
         let (clients, _) = channel();
         let queue = GoalQueue::default();
         for number in 1..=3 {
-            assert!(push(&queue, named(number, &clients)));
+            assert!(push(&queue, unloaded_request(number, &clients)));
         }
         let (first, _, name) = queue.wait_for_name().unwrap();
         assert_eq!(name, "1.xml");
@@ -444,7 +455,7 @@ mod tests {
         assert!(queue.is_empty());
         assert!(queue.close().is_empty());
         assert!(queue.wait_for_name().is_none());
-        assert!(!push(&queue, named(4, &clients)));
+        assert!(!push(&queue, unloaded_request(4, &clients)));
     }
 
     #[test]
@@ -454,33 +465,33 @@ mod tests {
         for number in 1..=3 {
             assert!(push(&queue, request(number, &tree(), &clients)));
         }
-        assert!(push(&queue, named(4, &clients)));
-        let settle = |ready: u8, now: u64| {
-            let look = |request: &mut Request, _: &mut Expressed, _| {
+        assert!(push(&queue, unloaded_request(4, &clients)));
+        let select = |ready: u8, now: u64| {
+            let check_readiness = |request: &mut Request, _: &mut TransformProgress, _| {
                 if request.client.id().0[0] == ready {
                     Readiness::Ready
                 } else {
-                    Readiness::NotYet("no transform".to_owned())
+                    Readiness::TransformMissing("no transform".to_owned())
                 }
             };
             let (now, deadline) = (Time::from_millis(now), Time::from_millis(10));
-            let settled = queue.settle(now, deadline, None, |_, _| None, look);
-            let refused = settled.refused.into_iter().map(|(request, ..)| request);
+            let selection = queue.select(now, deadline, None, |_, _| None, check_readiness);
+            let refused = selection.refused.into_iter().map(|(request, ..)| request);
             (
-                numbers(settled.taken),
-                numbers(settled.displaced),
+                numbers(selection.selected),
+                numbers(selection.displaced),
                 numbers(refused),
             )
         };
-        assert_eq!(settle(0, 0), (vec![], vec![], vec![]));
-        assert_eq!(settle(2, 0), (vec![2], vec![1], vec![]));
-        assert_eq!(settle(0, 10), (vec![], vec![], vec![3]));
+        assert_eq!(select(0, 0), (vec![], vec![], vec![]));
+        assert_eq!(select(2, 0), (vec![2], vec![1], vec![]));
+        assert_eq!(select(0, 10), (vec![], vec![], vec![3]));
         assert_eq!(
-            settle(0, 9_999),
+            select(0, 9_999),
             (vec![], vec![], vec![]),
             "its tree is not read yet"
         );
-        assert_eq!(settle(0, 10_000), (vec![], vec![], vec![4]));
+        assert_eq!(select(0, 10_000), (vec![], vec![], vec![4]));
         assert!(queue.is_empty());
     }
 
@@ -488,29 +499,29 @@ mod tests {
     fn a_goal_whose_tree_is_read_counts_as_older_unless_it_may_not_start_itself() {
         use NavigatorKind::{ThroughPoses, ToPose};
 
-        let settle = |current: Option<NavigatorKind>| {
+        let select = |current: Option<NavigatorKind>| {
             let (clients, _) = channel();
             let queue = GoalQueue::default();
-            let mut reading = named(1, &clients);
+            let mut reading = unloaded_request(1, &clients);
             reading.kind = ToPose;
             assert!(push(&queue, reading));
             assert!(push(&queue, request(2, &tree(), &clients)));
             let refusal =
                 |(kind, _): &Replaceable, request: &Request| (*kind != request.kind).then_some("no");
             let current = current.map(|kind| (kind, None));
-            let settled = queue.settle(Time::ZERO, Time::ZERO, current, refusal, |_, _, _| {
+            let selection = queue.select(Time::ZERO, Time::ZERO, current, refusal, |_, _, _| {
                 Readiness::Ready
             });
-            let refused = settled.refused.into_iter().map(|(request, ..)| request);
+            let refused = selection.refused.into_iter().map(|(request, ..)| request);
             (
-                numbers(settled.taken),
-                numbers(settled.displaced),
+                numbers(selection.selected),
+                numbers(selection.displaced),
                 numbers(refused),
             )
         };
-        assert_eq!(settle(None), (vec![], vec![], vec![2]));
-        assert_eq!(settle(Some(ToPose)), (vec![], vec![], vec![2]));
-        assert_eq!(settle(Some(ThroughPoses)), (vec![2], vec![1], vec![]));
+        assert_eq!(select(None), (vec![], vec![], vec![2]));
+        assert_eq!(select(Some(ToPose)), (vec![], vec![], vec![2]));
+        assert_eq!(select(Some(ThroughPoses)), (vec![2], vec![1], vec![]));
     }
 
     #[test]
@@ -518,12 +529,15 @@ mod tests {
         let (clients, _) = channel();
         let queue = GoalQueue::default();
         let epoch = queue.admit().unwrap();
-        assert!(queue.push(epoch, named(1, &clients)).is_ok());
+        assert!(queue.push(epoch, unloaded_request(1, &clients)).is_ok());
         assert_eq!(numbers(queue.shut()), [1]);
         assert!(queue.admit().is_none());
-        assert!(queue.push(epoch, named(2, &clients)).is_err());
+        assert!(queue.push(epoch, unloaded_request(2, &clients)).is_err());
         queue.open();
-        assert!(queue.push(epoch, named(2, &clients)).is_err(), "accepted before");
-        assert!(push(&queue, named(3, &clients)));
+        assert!(
+            queue.push(epoch, unloaded_request(2, &clients)).is_err(),
+            "accepted before"
+        );
+        assert!(push(&queue, unloaded_request(3, &clients)));
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::file_stamp::FileStamp;
-use super::tree_cache::{Found, Written};
+use super::tree_cache::{LoadedTree, SearchResult};
 use crate::xml::Definition;
 
 /// The search for the tree of one ID.
@@ -16,7 +16,7 @@ pub(super) struct IdSearch<'s> {
     /// Finds out whether a file defines the tree.
     pub(super) define: &'s dyn Fn(&Path) -> Definition,
     /// Loads the tree from files.
-    pub(super) load: &'s dyn Fn(&[&Path]) -> Result<Written, String>,
+    pub(super) load: &'s dyn Fn(&[&Path]) -> Result<LoadedTree, String>,
 }
 
 /// A file with what it says about the tree.
@@ -38,7 +38,7 @@ impl IdSearch<'_> {
     ///
     /// # Errors
     /// The error in the file of the tree, or that there is no such tree.
-    pub(super) fn run(&self) -> Result<Found, String> {
+    pub(super) fn run(&self) -> Result<SearchResult, String> {
         let candidates: Vec<Candidate<'_>> = self
             .files
             .iter()
@@ -51,7 +51,7 @@ impl IdSearch<'_> {
             if let Definition::Unknown(reason) = &candidate.definition
                 && self.was_provider(candidate)
             {
-                return Err(self.broken(reason));
+                return Err(self.broken_file_error(reason));
             }
         }
         let mut first = None;
@@ -70,28 +70,32 @@ impl IdSearch<'_> {
                 Err(reason) => failed.push((candidate, reason)),
             }
         }
-        let Some((position, mut tree, in_all)) = first else {
-            return self.in_all(&candidates);
+        let Some((position, mut tree, needs_all_files)) = first else {
+            return self.load_all_files(&candidates);
         };
-        let found = &candidates[position];
+        let provider = &candidates[position];
         for (candidate, reason) in failed {
             // A file that includes the file of the tree may have errors of its own.
-            if candidate.definition != found.definition || self.was_provider(candidate) {
-                return Err(self.broken(&reason));
+            if candidate.definition != provider.definition || self.was_provider(candidate) {
+                return Err(self.broken_file_error(&reason));
             }
         }
-        tree.provider = Some(found.file.path().to_owned());
-        let last = if in_all { self.files.len() } else { position + 1 };
-        Ok(Found {
-            among: self.files[..last].to_vec(),
-            in_all,
+        tree.provider = Some(provider.file.path().to_owned());
+        let last = if needs_all_files {
+            self.files.len()
+        } else {
+            position + 1
+        };
+        Ok(SearchResult {
+            files: self.files[..last].to_vec(),
+            needs_all_files,
             tree,
             warnings: self.warnings(position, &candidates),
         })
     }
 
     /// Loads the tree from all files together: it may use trees of several files.
-    fn in_all(&self, candidates: &[Candidate<'_>]) -> Result<Found, String> {
+    fn load_all_files(&self, candidates: &[Candidate<'_>]) -> Result<SearchResult, String> {
         let all: Vec<&Path> = self.files.iter().map(FileStamp::path).collect();
         let mut tree = (self.load)(&all).map_err(|reason| {
             let (id, count) = (self.id, self.files.len());
@@ -101,12 +105,12 @@ impl IdSearch<'_> {
         let provider = candidates.iter().rfind(|candidate| candidate.defines());
         tree.provider = provider.map(|candidate| candidate.file.path().to_owned());
         let warnings = match &tree.provider {
-            Some(provider) => self.moved(provider, candidates),
+            Some(provider) => self.moved_tree_warnings(provider, candidates),
             None => Vec::new(),
         };
-        Ok(Found {
-            among: self.files.to_vec(),
-            in_all: true,
+        Ok(SearchResult {
+            files: self.files.to_vec(),
+            needs_all_files: true,
             tree,
             warnings,
         })
@@ -117,7 +121,7 @@ impl IdSearch<'_> {
     }
 
     /// Loads the tree from a file together with the files that do not define it: the tree may use their trees.
-    fn with_others(&self, candidate: &Candidate<'_>, candidates: &[Candidate<'_>]) -> Option<Written> {
+    fn with_others(&self, candidate: &Candidate<'_>, candidates: &[Candidate<'_>]) -> Option<LoadedTree> {
         let is_part = |other: &&Candidate<'_>| {
             other.definition == Definition::Absent || std::ptr::eq(*other, candidate)
         };
@@ -129,20 +133,20 @@ impl IdSearch<'_> {
         (self.load)(&files).ok().filter(|_| files.len() > 1)
     }
 
-    fn broken(&self, reason: &str) -> String {
+    fn broken_file_error(&self, reason: &str) -> String {
         let id = self.id;
         format!("the file of the tree `{id}` is broken, and no other file is used in its place: {reason}")
     }
 
     /// Warnings about the files that may be the intended ones instead of the file at `position`.
     fn warnings(&self, position: usize, candidates: &[Candidate<'_>]) -> Vec<String> {
-        let (id, found) = (self.id, &candidates[position]);
-        let used = found.file.path().display();
-        let mut warnings = self.moved(found.file.path(), candidates);
+        let (id, provider) = (self.id, &candidates[position]);
+        let used = provider.file.path().display();
+        let mut warnings = self.moved_tree_warnings(provider.file.path(), candidates);
         for (other, candidate) in candidates.iter().enumerate() {
             let path = candidate.file.path();
             match &candidate.definition {
-                Definition::In(_) if candidate.definition != found.definition => warnings.push(format!(
+                Definition::In(_) if candidate.definition != provider.definition => warnings.push(format!(
                     "the tree `{id}` is in {used} and in {}: the one in {used} is used",
                     path.display()
                 )),
@@ -161,17 +165,18 @@ impl IdSearch<'_> {
     }
 
     /// Warnings that the tree comes from another file than before.
-    fn moved(&self, used: &Path, candidates: &[Candidate<'_>]) -> Vec<String> {
+    fn moved_tree_warnings(&self, used: &Path, candidates: &[Candidate<'_>]) -> Vec<String> {
         let has_tree = |path: &Path| {
             candidates
                 .iter()
                 .any(|candidate| candidate.file.path() == path && candidate.defines())
         };
-        let mut left: Vec<&PathBuf> = self.providers.iter().filter(|path| !has_tree(path)).collect();
-        left.sort();
-        left.dedup();
+        let mut former_providers: Vec<&PathBuf> =
+            self.providers.iter().filter(|path| !has_tree(path)).collect();
+        former_providers.sort();
+        former_providers.dedup();
         let (id, used) = (self.id, used.display());
-        left.into_iter()
+        former_providers.into_iter()
             .map(|path| {
                 format!(
                     "the tree `{id}` of {used} is used: {}, which had this tree before, is gone or has it no longer",

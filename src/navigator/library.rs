@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::NavigatorKind;
 use super::file_stamp::FileStamp;
 use super::id_search::IdSearch;
-use super::tree_cache::{Found, TreeCache, Written};
+use super::tree_cache::{LoadedTree, SearchResult, TreeCache};
 use crate::bt::{Registry, TreeDef, panic_text};
 use crate::nav::{Link, dry_run};
 use crate::xml::{Loaded, Loader};
@@ -24,17 +24,17 @@ pub struct Refusal {
 }
 
 /// A file or ID with its tree.
-type Named = (String, Written);
+type NamedTree = (String, LoadedTree);
 
 /// The trees of the parameters.
 #[derive(Default)]
-struct Wanted {
+struct ParameterTrees {
     /// For each navigator, the value of its parameter and its last valid tree.
-    defaults: [Option<Named>; 2],
+    defaults: [Option<NamedTree>; 2],
     /// For each navigator, the tree that was last checked as valid and is not its default yet.
-    checked: [Option<Named>; 2],
+    checked: [Option<NamedTree>; 2],
     /// The last refused default tree, if none was accepted since.
-    refused: Option<(Refusal, Instant)>,
+    last_refusal: Option<(Refusal, Instant)>,
 }
 
 /// Makes a link for the dry run of a tree.
@@ -46,7 +46,7 @@ pub struct TreeLibrary {
     search_directories: Vec<PathBuf>,
     always_reload: bool,
     dry_run: Mutex<LinkFactory>,
-    wanted: Mutex<Wanted>,
+    parameter_trees: Mutex<ParameterTrees>,
     tree_cache: TreeCache,
 }
 
@@ -64,18 +64,20 @@ impl TreeLibrary {
             search_directories,
             always_reload,
             dry_run: Mutex::new(Arc::new(dry_run)),
-            wanted: Mutex::default(),
+            parameter_trees: Mutex::default(),
             tree_cache: TreeCache::default(),
         }
     }
 
     /// Sets another link for the following dry runs, one that knows more interfaces.
-    pub fn dry_run_on(&self, dry_run: impl Fn() -> Box<dyn Link> + Send + Sync + 'static) {
+    pub fn set_dry_run_link(&self, dry_run: impl Fn() -> Box<dyn Link> + Send + Sync + 'static) {
         *self.dry_run.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(dry_run);
     }
 
-    fn wanted(&self) -> MutexGuard<'_, Wanted> {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn parameter_trees(&self) -> MutexGuard<'_, ParameterTrees> {
+        self.parameter_trees
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the default tree of a navigator, from its next goal on. A tree that was checked before is used as it was at
@@ -84,23 +86,24 @@ impl TreeLibrary {
     /// # Errors
     /// The error in the tree, with file, line and column. The default does not change.
     pub fn set_default(&self, kind: NavigatorKind, name: &str) -> Result<(), String> {
-        let checked = self.wanted().checked[kind.index()].take_if(|(of, _)| of == name);
-        let fresh = match checked {
+        let checked =
+            self.parameter_trees().checked[kind.index()].take_if(|(checked_name, _)| checked_name == name);
+        let new_tree = match checked {
             Some((_, tree)) => tree,
-            None => self.judge(name)?,
+            None => self.find_default(name)?,
         };
-        let mut wanted = self.wanted();
-        let default = &mut wanted.defaults[kind.index()];
+        let mut parameter_trees = self.parameter_trees();
+        let default = &mut parameter_trees.defaults[kind.index()];
         let tree = match &*default {
-            Some((of, old)) if of == name => fresh.in_place_of(old),
-            _ => fresh,
+            Some((old_name, old)) if old_name == name => new_tree.or_unchanged(old),
+            _ => new_tree,
         };
         *default = Some((name.to_owned(), tree));
         Ok(())
     }
 
     /// Clears the cache. Files that look unchanged are read again, because their included files may have changed.
-    pub fn forget(&self) {
+    pub fn clear_cache(&self) {
         self.tree_cache.clear();
     }
 
@@ -109,28 +112,28 @@ impl TreeLibrary {
     /// # Errors
     /// The error in one of the trees, with file, line and column. All default trees stay the same.
     pub fn refresh(&self) -> Result<(), String> {
-        let mut fresh = Vec::new();
+        let mut new_trees = Vec::new();
         for (kind, name) in NavigatorKind::ALL.into_iter().zip(self.defaults()) {
             if let Some(name) = name {
-                let tree = self.judge(&name)?;
-                fresh.push((kind, name, tree));
+                let tree = self.find_default(&name)?;
+                new_trees.push((kind, name, tree));
             }
         }
-        for (kind, name, tree) in fresh {
-            self.renew(kind, &name, tree);
+        for (kind, name, tree) in new_trees {
+            self.replace_default(kind, &name, tree);
         }
         Ok(())
     }
 
     /// Replaces a default tree after it was read again, unless another default was set meanwhile. Returns the current
     /// tree.
-    fn renew(&self, kind: NavigatorKind, name: &str, fresh: Written) -> Arc<TreeDef> {
-        match &mut self.wanted().defaults[kind.index()] {
-            Some((of, default)) if of == name => {
-                *default = fresh.in_place_of(default);
+    fn replace_default(&self, kind: NavigatorKind, name: &str, new_tree: LoadedTree) -> Arc<TreeDef> {
+        match &mut self.parameter_trees().defaults[kind.index()] {
+            Some((default_name, default)) if default_name == name => {
+                *default = new_tree.or_unchanged(default);
                 Arc::clone(&default.def)
             }
-            _ => fresh.def,
+            _ => new_tree.def,
         }
     }
 
@@ -140,33 +143,33 @@ impl TreeLibrary {
     /// # Errors
     /// The error in the tree, with file, line and column.
     pub fn check(&self, kind: NavigatorKind, name: &str) -> Result<(), String> {
-        let tree = self.judge(name)?;
-        self.wanted().checked[kind.index()] = Some((name.to_owned(), tree));
+        let tree = self.find_default(name)?;
+        self.parameter_trees().checked[kind.index()] = Some((name.to_owned(), tree));
         Ok(())
     }
 
-    /// Finds a default tree, and records the outcome for [`TreeLibrary::refused`].
-    fn judge(&self, name: &str) -> Result<Written, String> {
-        let found = self.find(name);
-        let refusal = found.as_ref().err().map(|reason| Refusal {
+    /// Finds a default tree, and records the outcome for [`TreeLibrary::last_refusal`].
+    fn find_default(&self, name: &str) -> Result<LoadedTree, String> {
+        let result = self.find(name);
+        let refusal = result.as_ref().err().map(|reason| Refusal {
             name: name.to_owned(),
             reason: reason.clone(),
         });
-        self.wanted().refused = refusal.map(|refusal| (refusal, Instant::now()));
-        found
+        self.parameter_trees().last_refusal = refusal.map(|refusal| (refusal, Instant::now()));
+        result
     }
 
     /// The last requested default tree, if it was refused, with the time since then (guarantee G7).
-    pub fn refused(&self) -> Option<(Refusal, Duration)> {
-        let refused = self.wanted().refused.clone();
-        refused.map(|(refusal, at)| (refusal, at.elapsed()))
+    pub fn last_refusal(&self) -> Option<(Refusal, Duration)> {
+        let last_refusal = self.parameter_trees().last_refusal.clone();
+        last_refusal.map(|(refusal, time)| (refusal, time.elapsed()))
     }
 
     /// The file or ID of the default tree of each navigator.
     pub fn defaults(&self) -> [Option<String>; 2] {
-        let wanted = self.wanted();
+        let parameter_trees = self.parameter_trees();
         NavigatorKind::ALL.map(|kind| {
-            wanted.defaults[kind.index()]
+            parameter_trees.defaults[kind.index()]
                 .as_ref()
                 .map(|(name, _)| name.clone())
         })
@@ -177,8 +180,8 @@ impl TreeLibrary {
         if self.always_reload {
             return None;
         }
-        let (of, written) = self.wanted().defaults[kind.index()].clone()?;
-        (name.is_empty() || name == of).then_some(written.def)
+        let (default_name, tree) = self.parameter_trees().defaults[kind.index()].clone()?;
+        (name.is_empty() || name == default_name).then_some(tree.def)
     }
 
     /// The tree for a goal: `name` from the client, or the default if `name` is empty.
@@ -186,14 +189,14 @@ impl TreeLibrary {
     /// # Errors
     /// The error in the tree, or that there is no default.
     pub fn for_goal(&self, kind: NavigatorKind, name: &str) -> Result<Arc<TreeDef>, String> {
-        let default = self.wanted().defaults[kind.index()].clone();
+        let default = self.parameter_trees().defaults[kind.index()].clone();
         match default {
-            Some((of, Written { def, .. })) if name.is_empty() || name == of => {
+            Some((default_name, LoadedTree { def, .. })) if name.is_empty() || name == default_name => {
                 if !self.always_reload {
                     return Ok(def);
                 }
-                match self.judge(&of) {
-                    Ok(fresh) => Ok(self.renew(kind, &of, fresh)),
+                match self.find_default(&default_name) {
+                    Ok(new_tree) => Ok(self.replace_default(kind, &default_name, new_tree)),
                     Err(message) => {
                         tracing::error!("default tree not reloaded, the old one stays in use: {message}");
                         Ok(def)
@@ -208,37 +211,37 @@ impl TreeLibrary {
         }
     }
 
-    fn find(&self, name: &str) -> Result<Written, String> {
+    fn find(&self, name: &str) -> Result<LoadedTree, String> {
         if name.ends_with(".xml") {
-            self.by_file(name)
+            self.find_by_file(name)
         } else {
-            self.by_id(name)
+            self.find_by_id(name)
         }
     }
 
-    /// The cached tree, unless each goal requires a reload.
-    fn read_before(&self, name: &str, files: &[FileStamp]) -> Option<Written> {
+    /// The cached tree, unless trees are read again for each goal.
+    fn cached(&self, name: &str, files: &[FileStamp]) -> Option<LoadedTree> {
         (!self.always_reload).then(|| self.tree_cache.get(name, files))?
     }
 
-    fn by_file(&self, name: &str) -> Result<Written, String> {
+    fn find_by_file(&self, name: &str) -> Result<LoadedTree, String> {
         let files = vec![FileStamp::file(name.into())];
-        if let Some(tree) = self.read_before(name, &files) {
+        if let Some(tree) = self.cached(name, &files) {
             return Ok(tree);
         }
-        let found = Found {
+        let result = SearchResult {
             tree: self.load(&[Path::new(name)], None)?,
-            among: files,
-            in_all: false,
+            files,
+            needs_all_files: false,
             warnings: Vec::new(),
         };
-        Ok(self.tree_cache.keep(name, found))
+        Ok(self.tree_cache.insert(name, result))
     }
 
     /// The files that have the default trees with this ID.
     fn providers_of_default(&self, id: &str) -> Vec<PathBuf> {
-        let wanted = self.wanted();
-        let defaults = wanted.defaults.iter().flatten();
+        let parameter_trees = self.parameter_trees();
+        let defaults = parameter_trees.defaults.iter().flatten();
         defaults
             .filter(|(name, _)| name == id)
             .filter_map(|(_, tree)| tree.provider.clone())
@@ -247,7 +250,7 @@ impl TreeLibrary {
 
     /// Finds a tree by ID in all files of the search directories, as on Nav2's main branch. A broken file is not replaced
     /// by another file with this ID (guarantee G7).
-    fn by_id(&self, id: &str) -> Result<Written, String> {
+    fn find_by_id(&self, id: &str) -> Result<LoadedTree, String> {
         let (tree, warnings) = self.search(id)?;
         for warning in warnings {
             tracing::warn!("{warning}");
@@ -256,17 +259,17 @@ impl TreeLibrary {
     }
 
     /// Finds a tree by ID. Also returns the warnings that the last search for it did not have.
-    fn search(&self, id: &str) -> Result<(Written, Vec<String>), String> {
+    fn search(&self, id: &str) -> Result<(LoadedTree, Vec<String>), String> {
         let files = FileStamp::files_of(&self.search_directories)?;
         if files.is_empty() {
             return Err(format!(
                 "`{id}` is neither a file that ends in .xml nor a tree ID: bt_search_directories has no files"
             ));
         }
-        if let Some(tree) = self.read_before(id, &files) {
+        if let Some(tree) = self.cached(id, &files) {
             return Ok((tree, Vec::new()));
         }
-        let (provider, logged) = self.tree_cache.last_search(id);
+        let (provider, old_warnings) = self.tree_cache.last_search(id);
         let mut providers = self.providers_of_default(id);
         providers.extend(provider);
         let search = IdSearch {
@@ -276,21 +279,24 @@ impl TreeLibrary {
             define: &|path| Loader::new(&self.registry).definition(path, id),
             load: &|paths| self.load(paths, Some(id)),
         };
-        let found = search.run()?;
-        let fresh = found.warnings.iter().filter(|warning| !logged.contains(warning));
-        let fresh = fresh.cloned().collect();
-        Ok((self.tree_cache.keep(id, found), fresh))
+        let result = search.run()?;
+        let warnings = result.warnings.iter();
+        let new_warnings = warnings
+            .filter(|warning| !old_warnings.contains(warning))
+            .cloned()
+            .collect();
+        Ok((self.tree_cache.insert(id, result), new_warnings))
     }
 
     /// Loads a tree. Compilation and the dry run make and drop nodes, and nodes of other authors may panic.
-    fn load(&self, paths: &[&Path], main: Option<&str>) -> Result<Written, String> {
+    fn load(&self, paths: &[&Path], main: Option<&str>) -> Result<LoadedTree, String> {
         catch_unwind(AssertUnwindSafe(|| self.try_load(paths, main))).unwrap_or_else(|panic| {
             let text = panic_text(&*panic);
             Err(format!("a tree node panicked while it was created: {text}"))
         })
     }
 
-    fn try_load(&self, paths: &[&Path], main: Option<&str>) -> Result<Written, String> {
+    fn try_load(&self, paths: &[&Path], main: Option<&str>) -> Result<LoadedTree, String> {
         match Loader::new(&self.registry).load_files(paths, main) {
             Ok(Loaded {
                 def,
@@ -300,26 +306,26 @@ impl TreeLibrary {
                 for warning in &warnings {
                     tracing::warn!("{}", warning.one_line(&sources));
                 }
-                let def = self.checked_by_dry_run(def)?;
-                Ok(Written {
+                let def = self.check_by_dry_run(def)?;
+                Ok(LoadedTree {
                     def,
                     sources,
                     provider: None,
                 })
             }
-            Err(refused) => Err(refused.one_line()),
+            Err(problems) => Err(problems.one_line()),
         }
     }
 
     /// Returns the tree if all its interfaces and fields exist.
-    fn checked_by_dry_run(&self, def: Arc<TreeDef>) -> Result<Arc<TreeDef>, String> {
-        let stage = Arc::clone(&self.dry_run.lock().unwrap_or_else(PoisonError::into_inner));
-        let faults = dry_run(&def, stage())?;
-        if faults.is_empty() {
+    fn check_by_dry_run(&self, def: Arc<TreeDef>) -> Result<Arc<TreeDef>, String> {
+        let make_link = Arc::clone(&self.dry_run.lock().unwrap_or_else(PoisonError::into_inner));
+        let errors = dry_run(&def, make_link())?;
+        if errors.is_empty() {
             return Ok(def);
         }
-        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        Err(faults.join("; "))
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Err(errors.join("; "))
     }
 }
 
@@ -348,7 +354,7 @@ mod tests {
         }
     }
 
-    fn named(library: &TreeLibrary, id: &str) -> Arc<TreeDef> {
+    fn tree_for_goal(library: &TreeLibrary, id: &str) -> Arc<TreeDef> {
         library.for_goal(NavigatorKind::ThroughPoses, id).unwrap()
     }
 
@@ -358,22 +364,29 @@ mod tests {
         folder.write("a.xml", "<root");
         folder.tree("b.xml", "Wanted", "<AlwaysSuccess/>");
         let library = folder.library(false);
-        let first = named(&library, "Wanted");
-        assert!(Arc::ptr_eq(&first, &named(&library, "Wanted")));
+        let first = tree_for_goal(&library, "Wanted");
+        assert!(Arc::ptr_eq(&first, &tree_for_goal(&library, "Wanted")));
         folder.tree("c.xml", "Wanted", "<AlwaysFailure/>");
-        assert!(Arc::ptr_eq(&first, &named(&library, "Wanted")), "found before it");
+        assert!(
+            Arc::ptr_eq(&first, &tree_for_goal(&library, "Wanted")),
+            "found before it"
+        );
 
         folder.tree("b.xml", "Wanted", "<Inverter><AlwaysFailure/></Inverter>");
-        let changed = named(&library, "Wanted");
+        let changed = tree_for_goal(&library, "Wanted");
         assert_eq!((first.len(), changed.len()), (1, 2));
-        assert!(Arc::ptr_eq(&changed, &named(&library, "Wanted")));
+        assert!(Arc::ptr_eq(&changed, &tree_for_goal(&library, "Wanted")));
 
         folder.tree(
             "a.xml",
             "Wanted",
             "<Sequence><AlwaysSuccess/><AlwaysSuccess/></Sequence>",
         );
-        assert_eq!(named(&library, "Wanted").len(), 3, "the first file was mended");
+        assert_eq!(
+            tree_for_goal(&library, "Wanted").len(),
+            3,
+            "the first file was mended"
+        );
         for file in ["a.xml", "b.xml", "c.xml"] {
             folder.remove(file);
         }
@@ -386,16 +399,16 @@ mod tests {
         folder.tree("a.xml", "Wanted", r#"<SubTree ID="Below"/>"#);
         folder.tree("b.xml", "Below", "<AlwaysSuccess/>");
         let library = folder.library(false);
-        let first = named(&library, "Wanted");
-        assert!(Arc::ptr_eq(&first, &named(&library, "Wanted")));
+        let first = tree_for_goal(&library, "Wanted");
+        assert!(Arc::ptr_eq(&first, &tree_for_goal(&library, "Wanted")));
         folder.tree("b.xml", "Below", "<Inverter><AlwaysFailure/></Inverter>");
-        let changed = named(&library, "Wanted");
+        let changed = tree_for_goal(&library, "Wanted");
         assert_eq!(changed.len(), first.len() + 1);
         // The first file counts, and not a later copy that needs no other file.
         folder.tree("c.xml", "Wanted", "<AlwaysFailure/>");
-        assert_eq!(named(&library, "Wanted").len(), changed.len());
+        assert_eq!(tree_for_goal(&library, "Wanted").len(), changed.len());
         folder.tree("0.xml", "Wanted", "<AlwaysFailure/>");
-        assert_eq!(named(&library, "Wanted").len(), 1);
+        assert_eq!(tree_for_goal(&library, "Wanted").len(), 1);
     }
 
     /// The requests for the tree `Wanted`, as error texts: of a goal, of a check and of the parameter.
@@ -415,7 +428,7 @@ mod tests {
             folder.tree("a.xml", "Wanted", "<AlwaysSuccess/>");
             folder.tree("b.xml", "Wanted", "<Inverter><AlwaysFailure/></Inverter>");
             let library = folder.library(always_reload);
-            assert_eq!(named(&library, "Wanted").len(), 1);
+            assert_eq!(tree_for_goal(&library, "Wanted").len(), 1);
             // Of the second text, not even the ID is left: another program writes the file now.
             for text in [
                 r#"<root><BehaviorTree ID="Wanted"><Nope/></BehaviorTree></root>"#,
@@ -427,7 +440,7 @@ mod tests {
                 }
             }
             folder.tree("a.xml", "Wanted", "<AlwaysSuccess/>");
-            assert_eq!(named(&library, "Wanted").len(), 1);
+            assert_eq!(tree_for_goal(&library, "Wanted").len(), 1);
             folder.remove("a.xml");
             let (tree, warnings) = library.search("Wanted").unwrap();
             assert_eq!(tree.def.len(), 2);
@@ -450,16 +463,20 @@ mod tests {
         folder.tree("a.xml", "Wanted", "<Inverter><AlwaysFailure/></Inverter>");
         folder.write("b.xml", "");
         // As the transitions `cleanup` and `configure` do.
-        library.forget();
+        library.clear_cache();
         let reason = library.refresh().unwrap_err();
         assert!(reason.contains(&folder.path("b.xml")), "{reason}");
-        assert!(library.refused().is_some());
+        assert!(library.last_refusal().is_some());
         let other = library.for_goal(NavigatorKind::ToPose, "Wanted").map(|_| ());
         assert!(other.unwrap_err().contains(&folder.path("b.xml")));
-        assert_eq!(named(&library, "").len(), 1);
+        assert_eq!(tree_for_goal(&library, "").len(), 1);
         folder.tree("b.xml", "Other", "<AlwaysSuccess/>");
         library.refresh().unwrap();
-        assert_eq!(named(&library, "").len(), 2, "the author has moved the tree");
+        assert_eq!(
+            tree_for_goal(&library, "").len(),
+            2,
+            "the author has moved the tree"
+        );
     }
 
     #[test]
@@ -482,7 +499,7 @@ mod tests {
             "a.xml",
             r#"<root BTCPP_format="4"><include path="b.xml"/><BehaviorTree ID="A"/></root>"#,
         );
-        assert_eq!(named(&folder.library(false), "Wanted").len(), 1);
+        assert_eq!(tree_for_goal(&folder.library(false), "Wanted").len(), 1);
     }
 
     #[test]
@@ -530,8 +547,8 @@ mod tests {
             if name.is_empty() {
                 library.set_default(NavigatorKind::ThroughPoses, &main).unwrap();
             }
-            let first = named(&library, name);
-            assert!(Arc::ptr_eq(&first, &named(&library, name)), "`{name}`");
+            let first = tree_for_goal(&library, name);
+            assert!(Arc::ptr_eq(&first, &tree_for_goal(&library, name)), "`{name}`");
 
             // Same length and same modification time: only the text shows the change.
             let included = folder.0.join("below.part");
@@ -540,9 +557,9 @@ mod tests {
             let file = std::fs::File::options().write(true).open(&included).unwrap();
             file.set_modified(before.modified().unwrap()).unwrap();
             assert_eq!(file.metadata().unwrap().len(), before.len());
-            let changed = named(&library, name);
+            let changed = tree_for_goal(&library, name);
             assert!(changed.nodes().any(|(_, node)| &*node.id == "AlwaysFailure"));
-            assert!(Arc::ptr_eq(&changed, &named(&library, name)), "`{name}`");
+            assert!(Arc::ptr_eq(&changed, &tree_for_goal(&library, name)), "`{name}`");
         }
     }
 
@@ -552,22 +569,22 @@ mod tests {
         let library = folder.library(false);
         let main = folder.path("main.xml");
         library.set_default(NavigatorKind::ThroughPoses, &main).unwrap();
-        let first = named(&library, "");
-        library.forget();
+        let first = tree_for_goal(&library, "");
+        library.clear_cache();
         library.refresh().unwrap();
-        assert!(Arc::ptr_eq(&first, &named(&library, "")));
+        assert!(Arc::ptr_eq(&first, &tree_for_goal(&library, "")));
         let file = std::fs::File::options().write(true).open(&main).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         library.refresh().unwrap();
-        assert!(Arc::ptr_eq(&first, &named(&library, "")));
+        assert!(Arc::ptr_eq(&first, &tree_for_goal(&library, "")));
         folder.tree("below.part", "Below", "<AlwaysFailure/>");
-        library.forget();
+        library.clear_cache();
         library.refresh().unwrap();
-        assert!(!Arc::ptr_eq(&first, &named(&library, "")));
+        assert!(!Arc::ptr_eq(&first, &tree_for_goal(&library, "")));
     }
 
-    /// Two files of the same length and modification time, with different trees.
-    fn twins(name: &str) -> Folder {
+    /// Two files of the same length and modification time with different trees.
+    fn equal_size_files(name: &str) -> Folder {
         let folder = Folder::new(name);
         for (file, leaf) in [("one.tree", "<AlwaysSuccess/>"), ("two.tree", "<AlwaysFailure/>")] {
             folder.tree(file, "Wanted", leaf);
@@ -582,20 +599,20 @@ mod tests {
 
     #[test]
     fn a_file_that_is_switched_to_another_of_the_same_length_and_time_has_changed() {
-        let folder = twins("switched");
+        let folder = equal_size_files("switched");
         let used = folder.path("used.xml");
-        let link = |twin: &str| {
+        let link = |source: &str| {
             let _ = std::fs::remove_file(&used);
-            std::os::unix::fs::symlink(folder.path(twin), &used).unwrap();
+            std::os::unix::fs::symlink(folder.path(source), &used).unwrap();
         };
-        let rename = |twin: &str| {
+        let rename = |source: &str| {
             let other = folder.path("other");
-            std::fs::hard_link(folder.path(twin), &other).unwrap();
+            std::fs::hard_link(folder.path(source), &other).unwrap();
             std::fs::rename(&other, &used).unwrap();
         };
         let kind = NavigatorKind::ThroughPoses;
         let has_second = |library: &TreeLibrary, name: &str| {
-            let tree = named(library, name);
+            let tree = tree_for_goal(library, name);
             tree.nodes().any(|(_, node)| &*node.id == "AlwaysFailure")
         };
         for switch in [&link as &dyn Fn(&str), &rename] {
@@ -637,16 +654,16 @@ mod tests {
         let kind = NavigatorKind::ThroughPoses;
         library.set_default(kind, "A").unwrap();
         let parameter = Arc::downgrade(&library);
-        library.dry_run_on(move || {
+        library.set_dry_run_link(move || {
             if let Some(library) = parameter.upgrade() {
-                library.dry_run_on(|| bench().link());
+                library.set_dry_run_link(|| bench().link());
                 library.set_default(kind, "B").unwrap();
             }
             bench().link()
         });
-        assert_eq!(named(&library, "").id(), "A", "the goal came first");
+        assert_eq!(tree_for_goal(&library, "").id(), "A", "the goal came first");
         assert_eq!(library.defaults()[kind.index()].as_deref(), Some("B"));
-        assert_eq!(named(&library, "").id(), "B");
+        assert_eq!(tree_for_goal(&library, "").id(), "B");
     }
 
     #[test]
@@ -658,11 +675,11 @@ mod tests {
         library.check(kind, &name).unwrap();
         folder.write("a.xml", "<root");
         library.set_default(kind, &name).unwrap();
-        assert_eq!(named(&library, "").id(), "A");
+        assert_eq!(tree_for_goal(&library, "").id(), "A");
         // Only once: the next call reads the file again.
         assert!(library.set_default(kind, &name).is_err());
         library.check(kind, &name).unwrap_err();
-        assert_eq!(named(&library, "").id(), "A");
+        assert_eq!(tree_for_goal(&library, "").id(), "A");
     }
 
     #[test]
@@ -683,7 +700,7 @@ mod tests {
             let mut rig = Rig::new();
             rig.bench.action::<Spin>("spin", |_| Plan::endless());
             for number in 1..=3 {
-                rig.goal(number, &named(&library, name));
+                rig.goal(number, &tree_for_goal(&library, name));
                 rig.ticks(3);
             }
             assert_eq!(rig.bench.cancels("spin"), 0, "{always_reload} `{name}`");

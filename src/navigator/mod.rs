@@ -73,7 +73,7 @@ pub use goal::{
     ClientGoal, Feedback, NavigationError, NavigationId, NavigationResult, Request, RequestedTree,
     TerminalStatus,
 };
-pub use goal_queue::{Epoch, GoalQueue, Place};
+pub use goal_queue::{ArrivalNumber, Epoch, GoalQueue};
 pub use heartbeat::Heartbeat;
 pub use kind::NavigatorKind;
 pub use library::{Refusal, TreeLibrary};

@@ -45,7 +45,7 @@ impl LifecycleHandler for NodeLifecycle {
                 }
             }
             Transition::CleanUp => {
-                self.library.forget();
+                self.library.clear_cache();
                 TransitionResult::Success
             }
             Transition::Activate => {

@@ -9,10 +9,10 @@ use crate::ros::{GoalTrackerHandle, RosHandle};
 
 /// A thread without a round for this time counts as stalled. Fast DDS limits a write to 0.1 s; a profile of the user
 /// may have no limit.
-const LIMIT: Duration = Duration::from_secs(10);
+const STALL_LIMIT: Duration = Duration::from_secs(10);
 
 /// Maximum delay of a check. The process did not run in the rest of a longer delay (SIGSTOP, a suspended machine).
-const LATE: Duration = Duration::from_secs(1);
+const MAX_CHECK_DELAY: Duration = Duration::from_secs(1);
 
 /// Checks the threads that send and receive. A stalled thread sends or receives no cancel, so the robot continues to
 /// move (G3). If there are active goals and a guardian, the process is aborted and the guardian cancels the goals
@@ -22,9 +22,9 @@ pub(super) struct StalledThreads {
     threads: Vec<(&'static str, StallDetector)>,
     /// The time in which the process ran.
     now: Time,
-    looked: Instant,
+    last_check: Instant,
     /// The abort of the process was logged. The line has until the next check to be written.
-    aborts: bool,
+    aborts_at_next_check: bool,
 }
 
 impl Default for StalledThreads {
@@ -32,21 +32,21 @@ impl Default for StalledThreads {
         Self {
             threads: Vec::new(),
             now: Time::ZERO,
-            looked: Instant::now(),
-            aborts: false,
+            last_check: Instant::now(),
+            aborts_at_next_check: false,
         }
     }
 }
 
 impl StalledThreads {
-    /// Checks once. Call it at least once in [`LATE`].
+    /// Checks once. Call it at least once in [`MAX_CHECK_DELAY`].
     pub(super) fn check(&mut self, ros: &RosHandle, goal_tracker: &GoalTrackerHandle, is_guarded: bool) {
-        if self.aborts {
+        if self.aborts_at_next_check {
             process::abort();
         }
-        let looked = Instant::now();
-        let passed = looked.duration_since(std::mem::replace(&mut self.looked, looked));
-        self.now = self.now + passed.min(LATE);
+        let check_time = Instant::now();
+        let elapsed = check_time.duration_since(std::mem::replace(&mut self.last_check, check_time));
+        self.now = self.now + elapsed.min(MAX_CHECK_DELAY);
         // The end of a thread is handled elsewhere.
         if ros.thread_exit().is_some() {
             return;
@@ -65,7 +65,7 @@ impl StalledThreads {
                     "watchdog: thread `{thread}` has been blocked in the middleware for {time:.1?}: aborting the \
                      process, so that the guardian cancels its goals"
                 );
-                self.aborts = true;
+                self.aborts_at_next_check = true;
             } else {
                 tracing::error!(
                     "watchdog: thread `{thread}` has been blocked in the middleware for {time:.1?}: goals can be \
@@ -83,6 +83,6 @@ impl StalledThreads {
             self.threads.len() - 1
         });
         let (_, stall_detector) = self.threads.get_mut(index)?;
-        stall_detector.check(beats, self.now, LIMIT)
+        stall_detector.check(beats, self.now, STALL_LIMIT)
     }
 }

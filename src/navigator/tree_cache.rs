@@ -10,22 +10,22 @@ use crate::bt::TreeDef;
 use crate::xml::Sources;
 
 /// Maximum number of cached trees. A mission planner may write a file for each of its goals, for months.
-const ROOM: usize = 64;
+const CAPACITY: usize = 64;
 
 /// A definition with its source files, included ones too. It holds their texts, to show positions in them.
 #[derive(Clone)]
-pub(super) struct Written {
+pub(super) struct LoadedTree {
     pub(super) def: Arc<TreeDef>,
     pub(super) sources: Sources,
     /// The file of the search directories that has the tree, if it was found by its ID.
     pub(super) provider: Option<PathBuf>,
 }
 
-impl Written {
+impl LoadedTree {
     /// Returns the old tree if both have identical source texts. A running tree with this definition then continues.
-    pub(super) fn in_place_of(self, old: &Self) -> Self {
-        let [new_files, old_files] = [&self, old].map(|it| {
-            let files = it.sources.iter();
+    pub(super) fn or_unchanged(self, old: &Self) -> Self {
+        let [new_files, old_files] = [&self, old].map(|tree| {
+            let files = tree.sources.iter();
             files.map(|file| (file.name(), file.text()))
         });
         if new_files.eq(old_files) {
@@ -36,121 +36,125 @@ impl Written {
     }
 }
 
-/// A tree, and the files where it was found.
-pub(super) struct Found {
+/// The result of a search: a tree, and the files where it was found.
+pub(super) struct SearchResult {
     /// The searched files. The last one contains the tree.
-    pub(super) among: Vec<FileStamp>,
+    pub(super) files: Vec<FileStamp>,
     /// The tree needs several files. Then any additional file may change the result.
-    pub(super) in_all: bool,
-    pub(super) tree: Written,
+    pub(super) needs_all_files: bool,
+    pub(super) tree: LoadedTree,
     /// Warnings of the search.
     pub(super) warnings: Vec<String>,
 }
 
-impl Found {
+impl SearchResult {
     /// Returns whether another search would find the same tree.
-    fn still_holds(&self, files: &[FileStamp]) -> bool {
-        self.among.last().is_some_and(FileStamp::could_be_read)
-            && files.starts_with(&self.among)
-            && (!self.in_all || files.len() == self.among.len())
+    fn is_current(&self, files: &[FileStamp]) -> bool {
+        self.files.last().is_some_and(FileStamp::could_be_read)
+            && files.starts_with(&self.files)
+            && (!self.needs_all_files || files.len() == self.files.len())
     }
 }
 
 #[derive(Default)]
-struct Places {
+struct CacheEntries {
     /// The trees by requested name, each with the number of its latest use.
-    found: FxHashMap<String, (u64, Found)>,
-    uses: u64,
+    results: FxHashMap<String, (u64, SearchResult)>,
+    use_count: u64,
 }
 
-impl Places {
+impl CacheEntries {
     fn next_use(&mut self) -> u64 {
-        self.uses = self.uses.wrapping_add(1);
-        self.uses
+        self.use_count = self.use_count.wrapping_add(1);
+        self.use_count
     }
 
-    fn has_room_for(&self, name: &str) -> bool {
-        self.found.len() < ROOM || self.found.contains_key(name)
+    fn has_capacity_for(&self, name: &str) -> bool {
+        self.results.len() < CAPACITY || self.results.contains_key(name)
     }
 
-    fn remove_oldest(&mut self) -> Option<Found> {
-        let oldest = self.found.iter().min_by_key(|(_, (used, _))| *used);
+    fn remove_oldest(&mut self) -> Option<SearchResult> {
+        let oldest = self.results.iter().min_by_key(|(_, (last_use, _))| *last_use);
         let name = oldest.map(|(name, _)| name.clone())?;
-        self.found.remove(&name).map(|(_, found)| found)
+        self.results.remove(&name).map(|(_, result)| result)
     }
 }
 
 /// Caches trees by requested file or ID. If the definition is the same, a new goal continues with the running tree.
 #[derive(Default)]
-pub(super) struct TreeCache(Mutex<Places>);
+pub(super) struct TreeCache(Mutex<CacheEntries>);
 
 impl TreeCache {
-    fn places(&self) -> MutexGuard<'_, Places> {
+    fn lock(&self) -> MutexGuard<'_, CacheEntries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The tree of this name, if `files` are unchanged. Included files are not checked.
-    pub(super) fn get(&self, name: &str, files: &[FileStamp]) -> Option<Written> {
-        let mut places = self.places();
-        let now = places.next_use();
-        let (used, found) = places.found.get_mut(name)?;
-        found.still_holds(files).then(|| {
-            *used = now;
-            found.tree.clone()
+    pub(super) fn get(&self, name: &str, files: &[FileStamp]) -> Option<LoadedTree> {
+        let mut entries = self.lock();
+        let now = entries.next_use();
+        let (last_use, result) = entries.results.get_mut(name)?;
+        result.is_current(files).then(|| {
+            *last_use = now;
+            result.tree.clone()
         })
     }
 
     /// The file that had the tree of this ID at the last search, and the warnings of that search.
     pub(super) fn last_search(&self, id: &str) -> (Option<PathBuf>, Vec<String>) {
-        let places = self.places();
-        let found = places.found.get(id).map(|(_, found)| found);
-        found.map_or_else(Default::default, |found| {
-            (found.tree.provider.clone(), found.warnings.clone())
+        let entries = self.lock();
+        let result = entries.results.get(id).map(|(_, result)| result);
+        result.map_or_else(Default::default, |result| {
+            (result.tree.provider.clone(), result.warnings.clone())
         })
     }
 
     /// Stores a tree and returns the tree to use: the cached one if both have identical source texts.
-    pub(super) fn keep(&self, name: &str, mut found: Found) -> Written {
+    pub(super) fn insert(&self, name: &str, mut result: SearchResult) -> LoadedTree {
         let outdated = self.outdated_for(name);
-        let mut places = self.places();
-        for (other, seen) in outdated {
+        let mut entries = self.lock();
+        for (other, seen_use) in outdated {
             // The tree may have been stored again while its files were checked.
-            if places.found.get(&other).is_some_and(|(used, _)| *used == seen) {
-                places.found.remove(&other);
+            if entries
+                .results
+                .get(&other)
+                .is_some_and(|(last_use, _)| *last_use == seen_use)
+            {
+                entries.results.remove(&other);
             }
         }
-        if let Some((_, old)) = places.found.get(name) {
-            found.tree = found.tree.in_place_of(&old.tree);
+        if let Some((_, old)) = entries.results.get(name) {
+            result.tree = result.tree.or_unchanged(&old.tree);
         }
         // A running tree holds its definition itself.
-        while !places.has_room_for(name) && places.remove_oldest().is_some() {}
-        let tree = found.tree.clone();
-        let now = places.next_use();
-        places.found.insert(name.to_owned(), (now, found));
+        while !entries.has_capacity_for(name) && entries.remove_oldest().is_some() {}
+        let tree = result.tree.clone();
+        let now = entries.next_use();
+        entries.results.insert(name.to_owned(), (now, result));
         tree
     }
 
     /// The trees with missing or changed files, each with its latest use. Empty if there is room for `name`.
     fn outdated_for(&self, name: &str) -> Vec<(String, u64)> {
-        let kept: Vec<(String, u64, Vec<FileStamp>)> = {
-            let places = self.places();
-            if places.has_room_for(name) {
+        let uses: Vec<(String, u64, Vec<FileStamp>)> = {
+            let entries = self.lock();
+            if entries.has_capacity_for(name) {
                 return Vec::new();
             }
-            let all = places.found.iter();
-            all.map(|(name, (used, found))| (name.clone(), *used, found.among.clone()))
+            let all = entries.results.iter();
+            all.map(|(name, (last_use, result))| (name.clone(), *last_use, result.files.clone()))
                 .collect()
         };
         // Without the lock, because a disk may be slow.
-        kept.into_iter()
-            .filter(|(_, _, among)| among.iter().any(FileStamp::has_changed))
-            .map(|(name, used, _)| (name, used))
+        uses.into_iter()
+            .filter(|(_, _, files)| files.iter().any(FileStamp::has_changed))
+            .map(|(name, last_use, _)| (name, last_use))
             .collect()
     }
 
     /// Removes all trees.
     pub(super) fn clear(&self) {
-        self.places().found.clear();
+        self.lock().results.clear();
     }
 }
 
@@ -208,19 +212,19 @@ pub(super) mod tests {
             vec![FileStamp::file(self.folder.0.join(name))]
         }
 
-        fn keep(&self, name: &str) {
+        fn insert(&self, name: &str) {
             self.folder.write(name, name);
-            let found = Found {
-                among: self.files(name),
-                in_all: false,
-                tree: Written {
+            let result = SearchResult {
+                files: self.files(name),
+                needs_all_files: false,
+                tree: LoadedTree {
                     def: Arc::clone(&self.def),
                     sources: Sources::new(),
                     provider: None,
                 },
                 warnings: Vec::new(),
             };
-            self.tree_cache.keep(name, found);
+            self.tree_cache.insert(name, result);
         }
 
         fn has(&self, name: &str) -> bool {
@@ -228,7 +232,7 @@ pub(super) mod tests {
         }
 
         fn count(&self) -> usize {
-            self.tree_cache.places().found.len()
+            self.tree_cache.lock().results.len()
         }
     }
 
@@ -239,29 +243,29 @@ pub(super) mod tests {
     #[test]
     fn the_tree_cache_is_bounded_and_keeps_trees_in_use() {
         let bench = Bench::new("missions");
-        bench.keep("default.xml");
-        for number in 0..3 * ROOM {
-            bench.keep(&mission(number));
+        bench.insert("default.xml");
+        for number in 0..3 * CAPACITY {
+            bench.insert(&mission(number));
             assert!(bench.has("default.xml"), "used a moment ago: {number}");
             assert!(bench.has(&mission(number)));
-            assert!(bench.count() <= ROOM, "{number}");
+            assert!(bench.count() <= CAPACITY, "{number}");
         }
         assert!(!bench.has(&mission(0)));
-        assert!(Arc::strong_count(&bench.def) <= 1 + ROOM);
+        assert!(Arc::strong_count(&bench.def) <= 1 + CAPACITY);
     }
 
     #[test]
     fn trees_whose_files_are_gone_or_changed_make_room_before_any_other() {
         let bench = Bench::new("gone-missions");
-        bench.keep("oldest.xml");
-        for number in 1..ROOM {
-            bench.keep(&mission(number));
+        bench.insert("oldest.xml");
+        for number in 1..CAPACITY {
+            bench.insert(&mission(number));
         }
-        assert_eq!(bench.count(), ROOM);
-        bench.folder.remove(&mission(ROOM - 1));
-        bench.folder.write(&mission(ROOM - 2), "changed");
-        bench.keep("new.xml");
-        assert_eq!(bench.count(), ROOM - 1);
+        assert_eq!(bench.count(), CAPACITY);
+        bench.folder.remove(&mission(CAPACITY - 1));
+        bench.folder.write(&mission(CAPACITY - 2), "changed");
+        bench.insert("new.xml");
+        assert_eq!(bench.count(), CAPACITY - 1);
         assert!(bench.has("oldest.xml") && bench.has(&mission(1)));
     }
 }

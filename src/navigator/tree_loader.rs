@@ -6,36 +6,36 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::goal::NavigationError;
-use super::thread::AtEnd;
+use super::thread::CallOnDrop;
 use super::{Handle, NavigatorKind, TreeLibrary};
 use crate::bt::TreeDef;
 use crate::fault;
 
-/// Reading time of a tree above which a warning is logged.
-const LONG: Duration = Duration::from_secs(1);
+/// Loading time of a tree above which a warning is logged.
+const LONG_LOAD_TIME: Duration = Duration::from_secs(1);
 
-/// Starts the thread that reads the trees of goals. It ends with the tick thread of the handle. `tell` is called at its
-/// end, by a panic or otherwise.
+/// Starts the thread that reads the trees of goals. It ends with the tick thread of the handle. `on_end` is called at
+/// its end, also after a panic.
 ///
 /// # Errors
 /// The thread cannot be created.
 pub fn load_trees(
     library: Arc<TreeLibrary>,
     navigator: Handle,
-    tell: impl FnOnce() + Send + 'static,
+    on_end: impl FnOnce() + Send + 'static,
 ) -> io::Result<()> {
-    let found = Arc::clone(&library);
+    let cached_trees = Arc::clone(&library);
     navigator
         .queue()
-        .find_in_memory(move |kind, name| found.in_memory(kind, name));
+        .find_in_memory(move |kind, name| cached_trees.in_memory(kind, name));
     std::thread::Builder::new()
         .name("trees".to_owned())
         .spawn(move || {
-            let _tell = AtEnd::new(tell);
+            let _on_end = CallOnDrop::new(on_end);
             let queue = navigator.queue();
-            while let Some((place, kind, name)) = queue.wait_for_name() {
+            while let Some((number, kind, name)) = queue.wait_for_name() {
                 fault::point();
-                if let Some((request, reason)) = queue.loaded(place, read(&library, kind, &name)) {
+                if let Some((request, reason)) = queue.loaded(number, load(&library, kind, &name)) {
                     request.refuse_now(NavigationError::FailedToLoadBehaviorTree, &reason);
                 }
                 navigator.wake();
@@ -44,14 +44,16 @@ pub fn load_trees(
     Ok(())
 }
 
-fn read(library: &TreeLibrary, kind: NavigatorKind, name: &str) -> Result<Arc<TreeDef>, String> {
-    let began = Instant::now();
+fn load(library: &TreeLibrary, kind: NavigatorKind, name: &str) -> Result<Arc<TreeDef>, String> {
+    let start = Instant::now();
     let tree = library.for_goal(kind, name);
-    let took = began.elapsed();
-    if took > LONG {
+    let load_time = start.elapsed();
+    if load_time > LONG_LOAD_TIME {
         let action = kind.action();
         let name = if name.is_empty() { "the default tree" } else { name };
-        tracing::warn!("{action}: loading {name} took {took:.1?}; goals that arrived meanwhile had to wait");
+        tracing::warn!(
+            "{action}: loading {name} took {load_time:.1?}; goals that arrived meanwhile had to wait"
+        );
     }
     tree
 }
@@ -91,16 +93,16 @@ mod tests {
 
     impl Gateway {
         fn new(name: &str) -> Self {
-            let (release, held) = channel::<()>();
+            let (release, waiting_for_release) = channel::<()>();
             let (begin, reading) = channel();
-            let held = Mutex::new(held);
+            let waiting_for_release = Mutex::new(waiting_for_release);
             let is_registered = Arc::new(AtomicBool::new(false));
             let (mut registry, is_armed): (Registry, _) = (registry(), Arc::clone(&is_registered));
             registry
                 .register_with("IsMadeLate", NodeKind::Condition, (0, 0), "", move |_| {
                     if is_armed.load(Ordering::SeqCst) {
                         let _ = begin.send(());
-                        let _ = held.lock().unwrap().recv_timeout(TIMEOUT);
+                        let _ = waiting_for_release.lock().unwrap().recv_timeout(TIMEOUT);
                     }
                     Box::new(Endless)
                 })

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Heartbeat;
-use super::thread::AtEnd;
+use super::thread::CallOnDrop;
 use crate::bt::Time;
 use crate::fault;
 use crate::job::{JobRegistry, StallDetector, StallNotice};
@@ -19,12 +19,15 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches the tick thread and the jobs of its trees. `limit`: maximum time of work before it is reported; zero: the
-    /// tick thread and the jobs are not watched, and only `look` is called. `stop`
-    /// is called when a cancel of the active goal waits for a blocked tick thread: the goals of its leaves can be
-    /// cancelled without that thread, and so can their jobs. The tree is halted as soon as the thread returns. `look`
-    /// is called in each check, for further checks. `tell` is called at the end of the watchdog's thread, by a panic or
-    /// otherwise.
+    /// Watches the tick thread and the jobs of its trees.
+    ///
+    /// - `limit`: maximum time of a tick or a job before it is reported. Zero: the tick thread and the jobs are not
+    ///   watched, and only `check_threads` is called.
+    /// - `report`: logs a message.
+    /// - `cancel_all_goals`: called when a cancel of the active goal waits for a blocked tick thread. The goals of its
+    ///   leaves and their jobs can be cancelled without that thread. The tree is halted as soon as the thread returns.
+    /// - `check_threads`: called in each period, to check other threads.
+    /// - `on_end`: called at the end of the watchdog's thread, also after a panic.
     ///
     /// # Errors
     /// The thread cannot be created.
@@ -33,52 +36,52 @@ impl Watchdog {
         jobs: JobRegistry,
         limit: Duration,
         mut report: impl FnMut(String) + Send + 'static,
-        mut stop: impl FnMut() + Send + 'static,
-        mut look: impl FnMut() + Send + 'static,
-        tell: impl FnOnce() + Send + 'static,
+        mut cancel_all_goals: impl FnMut() + Send + 'static,
+        mut check_threads: impl FnMut() + Send + 'static,
+        on_end: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
-        let (end, ended) = mpsc::channel();
+        let (end, end_receiver) = mpsc::channel();
         let is_watching = !limit.is_zero();
-        let longest = Duration::from_millis(500);
-        let period = if is_watching { limit / 4 } else { longest };
-        let period = period.clamp(Duration::from_millis(10), longest);
+        let max_period = Duration::from_millis(500);
+        let period = if is_watching { limit / 4 } else { max_period };
+        let period = period.clamp(Duration::from_millis(10), max_period);
         let thread = std::thread::Builder::new()
             .name("watchdog".to_owned())
             .spawn(move || {
-                let _tell = AtEnd::new(tell);
+                let _on_end = CallOnDrop::new(on_end);
                 let started = Instant::now();
-                let mut ticks = StallDetector::default();
-                let (mut hanging, mut stopped) = (false, None);
-                while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(period) {
+                let mut tick_stalls = StallDetector::default();
+                let (mut is_blocked, mut cancelled_for) = (false, None);
+                while let Err(RecvTimeoutError::Timeout) = end_receiver.recv_timeout(period) {
                     fault::point();
-                    look();
+                    check_threads();
                     if !is_watching {
                         continue;
                     }
                     let now = Time::ZERO + started.elapsed();
                     // The leaf is read first: if it returns before the count is read, nothing is reported.
                     let leaf = heartbeat.leaf();
-                    match ticks.check(heartbeat.beats(), now, limit) {
+                    match tick_stalls.check(heartbeat.beats(), now, limit) {
                         Some(StallNotice::Stalled(time)) => {
-                            hanging = true;
-                            report(hangs(leaf.as_deref(), time));
+                            is_blocked = true;
+                            report(blocked_message(leaf.as_deref(), time));
                         }
                         Some(StallNotice::Recovered(time)) => {
-                            (hanging, stopped) = (false, None);
+                            (is_blocked, cancelled_for) = (false, None);
                             report(format!("tick thread responds again after {time:.1?}"));
                         }
                         None => {}
                     }
-                    if hanging
+                    if is_blocked
                         && let Some(goal) = heartbeat.waiting_cancel()
-                        && stopped != Some(goal)
+                        && cancelled_for != Some(goal)
                     {
-                        stopped = Some(goal);
+                        cancelled_for = Some(goal);
                         report(
-                            "tick thread is blocked and its goal is to stop: the watchdog cancels all goals"
+                            "tick thread is blocked and its goal is cancelled: the watchdog cancels all goals"
                                 .to_owned(),
                         );
-                        stop();
+                        cancel_all_goals();
                         jobs.cancel_all();
                         // Not earlier: when the tick thread reads this, the goals and jobs of its tree must be
                         // cancelled.
@@ -96,7 +99,7 @@ impl Watchdog {
     }
 }
 
-fn hangs(leaf: Option<&str>, time: Duration) -> String {
+fn blocked_message(leaf: Option<&str>, time: Duration) -> String {
     let advice = "a tick must return at once; move long work to a job";
     match leaf {
         Some(leaf) => format!("leaf `{leaf}` has blocked the tick thread for {time:.1?}: {advice}"),

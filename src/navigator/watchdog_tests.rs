@@ -54,7 +54,7 @@ fn a_leaf_that_blocks_the_tick_thread_is_reported_and_so_is_its_end() {
     let limit = Duration::from_millis(100);
     let report = move |text| drop(sender.send(text));
     let (stopping, stopped) = channel();
-    let stop = move || {
+    let cancel_all_goals = move || {
         let _ = stopping.send(());
     };
     let watchdog = Watchdog::start(
@@ -62,7 +62,7 @@ fn a_leaf_that_blocks_the_tick_thread_is_reported_and_so_is_its_end() {
         remote.jobs.clone(),
         limit,
         report,
-        stop,
+        cancel_all_goals,
         || (),
         || (),
     )
@@ -81,7 +81,7 @@ fn a_leaf_that_blocks_the_tick_thread_is_reported_and_so_is_its_end() {
     stopped.recv_timeout(TIMEOUT).unwrap();
     release.send(()).unwrap();
     assert_eq!(halted.wait(TIMEOUT), Ok(()));
-    expect_report(&reports, "tick thread is blocked and its goal is to stop");
+    expect_report(&reports, "tick thread is blocked and its goal is cancelled");
     expect_report(&reports, "tick thread responds again after ");
     drop(watchdog);
 }
@@ -447,7 +447,7 @@ fn g8_a_leaf_that_blocks_the_tick_thread_does_not_block_the_cancel_of_a_job() {
         Ok(()),
         "the leaf still keeps the thread"
     );
-    expect_report(&reports, "tick thread is blocked and its goal is to stop");
+    expect_report(&reports, "tick thread is blocked and its goal is cancelled");
     while !remote.heartbeat.is_cancelled_externally() {
         std::thread::yield_now();
     }

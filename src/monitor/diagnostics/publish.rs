@@ -165,7 +165,7 @@ impl Observer {
         TreeSeen {
             current: navigator.and_then(|navigator| Some((navigator.kind, navigator.tree.clone()?))),
             defaults: self.node_handles.library.defaults(),
-            refused: self.node_handles.library.refused(),
+            refused: self.node_handles.library.last_refusal(),
             last_end: navigator.and_then(|navigator| navigator.last_end.clone()),
         }
     }

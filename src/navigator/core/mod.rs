@@ -31,12 +31,12 @@ enum NavigationState {
         session: Session,
         /// The tree that was halted.
         tree: Option<Arc<TreeDef>>,
-        then: Then,
+        next_step: NextStep,
         /// The goal that starts when the session has stopped.
         next: Option<Request>,
         /// Goals that ended while they waited for this session, with their results. Their clients get the results
         /// together with the result of the session, because the robot may move until then.
-        also: Vec<(Request, NavigationResult)>,
+        ended_goals: Vec<(Request, NavigationResult)>,
         /// The end of the wait. `None` until the turn of the thread that halted the tree is over, because a leaf may
         /// block that turn.
         deadline: Option<Time>,
@@ -44,11 +44,11 @@ enum NavigationState {
 }
 
 /// The next step of a session after all its goals and jobs have stopped.
-enum Then {
+enum NextStep {
     /// Send this result to the client.
-    Tell(NavigationResult),
+    SendResult(NavigationResult),
     /// Start the goal again with this tree.
-    Resume(Arc<TreeDef>),
+    Restart(Arc<TreeDef>),
 }
 
 /// Runs navigation goals, one at a time, for both navigate actions.
@@ -188,8 +188,8 @@ impl Navigator {
             || match &self.state {
                 NavigationState::Idle => false,
                 NavigationState::Running(_) => true,
-                NavigationState::Stopping { then, next, .. } => {
-                    matches!(then, Then::Resume(_)) || next.is_some()
+                NavigationState::Stopping { next_step, next, .. } => {
+                    matches!(next_step, NextStep::Restart(_)) || next.is_some()
                 }
             }
     }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{NavigationState, Navigator, Then};
+use super::{NavigationState, Navigator, NextStep};
 use crate::bt::{HaltReason, Time, Tree};
 use crate::nav::World;
-use crate::navigator::global_frame::{Expressed, Unexpressed};
+use crate::navigator::global_frame::{IncompleteTransform, TransformProgress};
 use crate::navigator::goal::{NavigationError, NavigationResult, Request};
 use crate::navigator::goal_log::{self, REPLACED};
 use crate::navigator::goal_queue::{Readiness, Replaceable, SHUT};
@@ -13,51 +13,55 @@ use crate::navigator::session::Session;
 use crate::navigator::{Robot, blackboard_io, global_frame};
 
 impl Navigator {
-    /// Takes a goal that was accepted.
+    /// Puts an accepted goal into the queue.
     pub fn goal(&mut self, request: Request, now: Time) {
-        let taken = match self.queue.admit() {
+        let result = match self.queue.admit() {
             Some(epoch) => self.queue.push(epoch, request),
             None => Err(request),
         };
-        if let Err(request) = taken {
+        if let Err(request) = result {
             request.refuse(NavigationError::None, SHUT);
         }
-        self.settle_queue(now);
+        self.start_next_goal(now);
     }
 
     /// Starts the newest goal of the queue that is ready, if there is one.
-    pub fn settle_queue(&mut self, now: Time) {
+    pub fn start_next_goal(&mut self, now: Time) {
         if self.queue.is_empty() {
             return;
         }
         let current = self.current_or_next();
-        let mut lookups = global_frame::LOOKUPS;
+        let mut lookups = global_frame::MAX_LOOKUPS;
         let deadline = (self.steady + self.options.arrival_patience).max(self.options.discovered);
         let queue = self.queue.clone();
         let (steady, options) = (self.steady, &self.options);
         let is_allowed = (options.allow_navigator_preemption, options.allow_tree_preemption);
         let refusal = |older: &Replaceable, request: &Request| refusal(older, request, is_allowed);
-        let look = |request: &mut Request, expressed: &mut Expressed, is_first: bool| {
-            self.readiness(request, expressed, is_first, &mut lookups)
+        let check_readiness = |request: &mut Request, progress: &mut TransformProgress, is_first: bool| {
+            self.readiness(request, progress, is_first, &mut lookups)
         };
-        let settled = queue.settle(steady, deadline, current, refusal, look);
-        for (request, error, reason) in settled.refused {
+        let selection = queue.select(steady, deadline, current, refusal, check_readiness);
+        for (request, error, reason) in selection.refused {
             request.refuse(error, &reason);
         }
         // A command to a displaced goal, such as a pause, also applies to the goal that displaces it.
-        let run_accepted = settled.displaced.iter().map(|request| request.run_accepted).min();
-        for request in settled.displaced {
+        let run_accepted = selection
+            .displaced
+            .iter()
+            .map(|request| request.run_accepted)
+            .min();
+        for request in selection.displaced {
             goal_log::finish(
                 request.kind,
                 request.client,
                 NavigationResult::aborted(0, REPLACED),
             );
         }
-        if let Some(mut request) = settled.taken {
+        if let Some(mut request) = selection.selected {
             request.run_accepted = request
                 .run_accepted
                 .min(run_accepted.unwrap_or(request.run_accepted));
-            self.take_up(request, now);
+            self.run_goal(request, now);
         }
     }
 
@@ -71,7 +75,7 @@ impl Navigator {
             }
             NavigationState::Stopping {
                 session,
-                then: Then::Resume(def),
+                next_step: NextStep::Restart(def),
                 ..
             } => Some((session.kind(), Some(Arc::clone(def)))),
             NavigationState::Stopping { next, .. } => {
@@ -85,20 +89,20 @@ impl Navigator {
     fn readiness(
         &mut self,
         request: &mut Request,
-        expressed: &mut Expressed,
+        progress: &mut TransformProgress,
         is_first: bool,
         lookups: &mut usize,
     ) -> Readiness {
         let Some(world) = self.world() else {
-            return Readiness::NotYet("the navigator has no resources yet".to_owned());
+            return Readiness::TransformMissing("the navigator has no resources yet".to_owned());
         };
-        if is_first && let Some(reason) = global_frame::unnamed(world, request) {
-            return Readiness::Hopeless(NavigationError::TransformFailed, reason);
+        if is_first && let Some(reason) = global_frame::missing_frame_error(world, request) {
+            return Readiness::Impossible(NavigationError::TransformFailed, reason);
         }
-        match global_frame::express(world, request, expressed, lookups) {
+        match global_frame::transform_poses(world, request, progress, lookups) {
             Ok(()) => Readiness::Ready,
-            Err(Unexpressed::Missing(reason)) => Readiness::NotYet(reason),
-            Err(Unexpressed::Unfinished) => Readiness::Unfinished,
+            Err(IncompleteTransform::Missing(reason)) => Readiness::TransformMissing(reason),
+            Err(IncompleteTransform::Unfinished) => Readiness::Unfinished,
         }
     }
 
@@ -110,7 +114,7 @@ impl Navigator {
     }
 
     /// Runs a goal: at once, in place of the current goal, or when the current goal has stopped.
-    pub(super) fn take_up(&mut self, request: Request, now: Time) {
+    pub(super) fn run_goal(&mut self, request: Request, now: Time) {
         match &self.state {
             NavigationState::Idle => self.start(request, now),
             NavigationState::Running(session)
@@ -150,10 +154,10 @@ impl Navigator {
     /// Halts the current tree for a goal, which starts when that tree has stopped. The tree of the goal is made first:
     /// if that fails, nothing is halted (guarantee G7).
     fn preempt(&mut self, mut request: Request, now: Time) {
-        let made = match request.tree.loaded().cloned() {
+        let new_tree = match request.tree.loaded().cloned() {
             Some(def) if self.options.always_reload || !self.has_tree_of(&request) => {
                 match self.make_tree(request.kind, &def, now) {
-                    Ok(made) => Some(made),
+                    Ok(new_tree) => Some(new_tree),
                     Err(reason) => {
                         return request.refuse(NavigationError::FailedToLoadBehaviorTree, &reason);
                     }
@@ -164,19 +168,22 @@ impl Navigator {
         let replaced = || NavigationResult::aborted(0, REPLACED);
         if let NavigationState::Running(session) = &self.state {
             request.run_accepted = session.run_accepted();
-            self.stop_tree(HaltReason::TreeSwapped, Then::Tell(replaced()), now);
+            self.stop_tree(HaltReason::TreeSwapped, NextStep::SendResult(replaced()), now);
         }
-        if let Some(made) = made {
-            self.keep(request.kind, made);
+        if let Some(new_tree) = new_tree {
+            self.keep(request.kind, new_tree);
         }
         if let NavigationState::Stopping {
-            session, then, next, ..
+            session,
+            next_step,
+            next,
+            ..
         } = &mut self.state
         {
-            if matches!(then, Then::Resume(_)) {
+            if matches!(next_step, NextStep::Restart(_)) {
                 request.run_accepted = session.run_accepted();
             }
-            then.tell(replaced());
+            next_step.set_result(replaced());
             if let Some(older) = next.take() {
                 request.run_accepted = older.run_accepted;
                 goal_log::finish(older.kind, older.client, replaced());
@@ -193,7 +200,7 @@ impl Navigator {
         let index = request.kind.index();
         if self.options.always_reload || !self.has_tree_of(&request) {
             match self.make_tree(request.kind, &def, now) {
-                Ok(made) => self.keep(request.kind, made),
+                Ok(new_tree) => self.keep(request.kind, new_tree),
                 Err(reason) => {
                     request.refuse(NavigationError::FailedToLoadBehaviorTree, &reason);
                     return;
@@ -233,7 +240,7 @@ fn refusal((kind, tree): &Replaceable, request: &Request, is_allowed: (bool, boo
         return (!other_navigator).then_some(OTHER_NAVIGATOR);
     }
     let is_other = match (tree, request.tree.loaded()) {
-        (Some(tree), Some(wanted)) => !Arc::ptr_eq(tree, wanted),
+        (Some(tree), Some(requested)) => !Arc::ptr_eq(tree, requested),
         _ => false,
     };
     (is_other && !other_tree).then_some(OTHER_TREE)

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::trees::drop_tree;
-use super::{NavigationState, Navigator, Then};
+use super::{NavigationState, Navigator, NextStep};
 use crate::bt::{HaltReason, Resource, Time, TreeDef};
 use crate::nav::{LeafFailure, World};
 use crate::navigator::NavigatorKind;
 use crate::navigator::goal::{NavigationError, NavigationId, NavigationResult, Request};
 use crate::navigator::goal_log;
-use crate::navigator::goal_queue::Place;
+use crate::navigator::goal_queue::ArrivalNumber;
 use crate::navigator::session::Session;
 
 impl Navigator {
@@ -18,17 +18,21 @@ impl Navigator {
         if let Some(request) = self.queue.remove(goal) {
             request.cancel();
         }
-        if let NavigationState::Stopping { next, also, .. } = &mut self.state
+        if let NavigationState::Stopping {
+            next, ended_goals, ..
+        } = &mut self.state
             && let Some(request) = next.take_if(|next| next.id() == goal)
         {
-            also.push((request, NavigationResult::not_started()));
+            ended_goals.push((request, NavigationResult::not_started()));
         }
         match &mut self.state {
             NavigationState::Running(session) if session.id() == goal => {
                 self.stop(HaltReason::GoalCanceled, NavigationResult::canceled(""), now);
             }
-            NavigationState::Stopping { session, then, .. } if session.id() == goal => {
-                then.tell(NavigationResult::canceled(""));
+            NavigationState::Stopping {
+                session, next_step, ..
+            } if session.id() == goal => {
+                next_step.set_result(NavigationResult::canceled(""));
             }
             _ => {}
         }
@@ -36,12 +40,12 @@ impl Navigator {
 
     /// Ends all goals, because the node is deactivated or the process ends (guarantee G8).
     pub fn stop_all(&mut self, reason: HaltReason, now: Time) {
-        self.stop_until(Place::MAX, reason, now);
+        self.stop_until(ArrivalNumber::MAX, reason, now);
     }
 
-    /// Like [`Navigator::stop_all`], but goals that came to the queue after `newest` stay: the place that
+    /// Like [`Navigator::stop_all`], but goals that came to the queue after `newest` stay: the number that
     /// [`GoalQueue::halt_requested`](crate::navigator::goal_queue::GoalQueue::halt_requested) has returned.
-    pub fn stop_until(&mut self, newest: Place, reason: HaltReason, now: Time) {
+    pub fn stop_until(&mut self, newest: ArrivalNumber, reason: HaltReason, now: Time) {
         self.queue.halt_handled();
         let report = NavigationResult::aborted(
             0,
@@ -56,12 +60,12 @@ impl Navigator {
     /// Aborts all goals because of an error of this node.
     pub fn abort_all(&mut self, error: NavigationError, message: &str, now: Time) {
         let report = |kind| NavigationResult::aborted(error.code(kind), message);
-        self.end_all(Place::MAX, HaltReason::TimedOut, report, now);
+        self.end_all(ArrivalNumber::MAX, HaltReason::TimedOut, report, now);
     }
 
     pub(super) fn end_all(
         &mut self,
-        newest: Place,
+        newest: ArrivalNumber,
         reason: HaltReason,
         report: impl Fn(NavigatorKind) -> NavigationResult,
         now: Time,
@@ -77,13 +81,13 @@ impl Navigator {
             }
             NavigationState::Stopping {
                 session,
-                then,
+                next_step,
                 next,
-                also,
+                ended_goals,
                 ..
             } => {
-                then.tell(report(session.kind()));
-                also.extend(next.take().map(|request| {
+                next_step.set_result(report(session.kind()));
+                ended_goals.extend(next.take().map(|request| {
                     let report = report(request.kind);
                     (request, report)
                 }));
@@ -109,7 +113,7 @@ impl Navigator {
     }
 
     /// Ends the wait for a stopping session: goals and jobs that have not stopped by now are reported.
-    pub fn wait_no_longer(&mut self) {
+    pub fn end_wait(&mut self) {
         if let NavigationState::Stopping { deadline, .. } = &mut self.state {
             *deadline = Some(deadline.map_or(self.steady, |deadline| self.steady.min(deadline)));
         }
@@ -117,12 +121,12 @@ impl Navigator {
 
     /// Halts the current tree and waits for its goals and jobs without blocking.
     pub(super) fn stop(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
-        self.stop_tree(reason, Then::Tell(report), now);
+        self.stop_tree(reason, NextStep::SendResult(report), now);
         self.poll(now);
     }
 
     /// Halts the current tree: its session is stopping.
-    pub(super) fn stop_tree(&mut self, reason: HaltReason, then: Then, now: Time) {
+    pub(super) fn stop_tree(&mut self, reason: HaltReason, next_step: NextStep, now: Time) {
         match std::mem::replace(&mut self.state, NavigationState::Idle) {
             NavigationState::Running(session) => {
                 // A leaf may block the thread while it is halted.
@@ -139,13 +143,13 @@ impl Navigator {
                 if let (Some(failure), Some(tree)) = (&canceled, &tree) {
                     self.abort_queued(session.kind(), tree, failure);
                 }
-                let then = then_unless_canceled(then, canceled);
+                let next_step = next_step_unless_canceled(next_step, canceled);
                 self.state = NavigationState::Stopping {
                     session,
                     tree,
-                    then,
+                    next_step,
                     next: None,
-                    also: Vec::new(),
+                    ended_goals: Vec::new(),
                     deadline: None,
                 };
             }
@@ -193,7 +197,7 @@ impl Navigator {
     }
 
     /// Ends a stopping session when all its goals and jobs have stopped, or at its deadline. Returns the next goal.
-    pub(super) fn settle_session(&mut self) -> Option<Request> {
+    pub(super) fn end_stopped_session(&mut self) -> Option<Request> {
         let NavigationState::Stopping { deadline, .. } = &self.state else {
             return None;
         };
@@ -204,22 +208,22 @@ impl Navigator {
             return None;
         }
         // The list may contain goals and jobs of an earlier session which are known to continue.
-        let left = if self.options.stop_timeout.is_zero() {
+        let still_active = if self.options.stop_timeout.is_zero() {
             // Without a stop timeout, nothing is late.
             Vec::new()
         } else {
             [self.resources.get::<World>()?.unsettled(), self.jobs.give_up()].concat()
         };
-        let (session, tree, then, mut next, also) =
+        let (session, tree, next_step, mut next, ended_goals) =
             match std::mem::replace(&mut self.state, NavigationState::Idle) {
                 NavigationState::Stopping {
                     session,
                     tree,
-                    then,
+                    next_step,
                     next,
-                    also,
+                    ended_goals,
                     ..
-                } => (session, tree, then, next, also),
+                } => (session, tree, next_step, next, ended_goals),
                 other => {
                     self.state = other;
                     return None;
@@ -236,18 +240,18 @@ impl Navigator {
                 goal_log::finish(request.kind, request.client, report);
             }
         }
-        let next = match then_unless_canceled(then, canceled) {
-            Then::Tell(report) => {
+        let next = match next_step_unless_canceled(next_step, canceled) {
+            NextStep::SendResult(report) => {
                 let kind = session.kind();
-                let report = report.with_left(kind, &left);
+                let report = report.with_still_active(kind, &still_active);
                 self.last_end = Some((kind, report.clone()));
                 goal_log::finish(kind, session.into_client(), report);
                 next
             }
-            Then::Resume(def) => Some(session.into_request(def)),
+            NextStep::Restart(def) => Some(session.into_request(def)),
         };
-        for (request, report) in also {
-            let report = report.with_left(request.kind, &left);
+        for (request, report) in ended_goals {
+            let report = report.with_still_active(request.kind, &still_active);
             goal_log::finish(request.kind, request.client, report);
         }
         next
@@ -255,18 +259,20 @@ impl Navigator {
 }
 
 /// A goal does not start again with another tree after another client has stopped the robot.
-fn then_unless_canceled(then: Then, canceled: Option<LeafFailure>) -> Then {
-    match (then, canceled) {
-        (Then::Resume(_), Some(failure)) => Then::Tell(NavigationResult::aborted(0, &failure.to_string())),
-        (then, _) => then,
+fn next_step_unless_canceled(next_step: NextStep, canceled: Option<LeafFailure>) -> NextStep {
+    match (next_step, canceled) {
+        (NextStep::Restart(_), Some(failure)) => {
+            NextStep::SendResult(NavigationResult::aborted(0, &failure.to_string()))
+        }
+        (next_step, _) => next_step,
     }
 }
 
-impl Then {
+impl NextStep {
     /// Sets the result for the client, unless it already has one: the goal is not started again.
-    pub(super) fn tell(&mut self, report: NavigationResult) {
-        if matches!(self, Self::Resume(_)) {
-            *self = Self::Tell(report);
+    pub(super) fn set_result(&mut self, report: NavigationResult) {
+        if matches!(self, Self::Restart(_)) {
+            *self = Self::SendResult(report);
         }
     }
 }

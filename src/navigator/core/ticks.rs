@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{NavigationState, Navigator, Then};
+use super::{NavigationState, Navigator, NextStep};
 use crate::bt::{HaltReason, NodeStatus, Time, TreeDef};
 use crate::nav::{Payload, World};
 use crate::navigator::Robot;
@@ -15,8 +15,8 @@ impl Navigator {
         if !self.is_running() {
             self.resources.begin(now);
         }
-        self.settle_queue(now);
-        if let Some(next) = self.settle_session() {
+        self.start_next_goal(now);
+        if let Some(next) = self.end_stopped_session() {
             self.start(next, now);
         }
     }
@@ -102,7 +102,7 @@ impl Navigator {
     /// Ends a session whose tree has ended. Its client gets the result at once, or when all remaining goals and jobs of
     /// the tree have stopped.
     pub(super) fn complete(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
-        self.stop_tree(reason, Then::Tell(report), now);
+        self.stop_tree(reason, NextStep::SendResult(report), now);
         if let NavigationState::Stopping { session, .. } = &self.state
             && let Some(tree) = &mut self.trees[session.kind().index()]
         {

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::{NavigationState, Navigator, Then};
+use super::{NavigationState, Navigator, NextStep};
 use crate::bt::{HaltReason, Time, Tree, TreeDef, instance_seed};
 use crate::goal::ServerId;
 use crate::nav::World;
@@ -45,11 +45,11 @@ impl Navigator {
             .map(|tree| Arc::clone(tree.definition()));
         match &mut self.state {
             NavigationState::Running(session) if session.kind() == kind => {
-                self.stop_tree(HaltReason::TreeSwapped, Then::Resume(Arc::clone(def)), now);
+                self.stop_tree(HaltReason::TreeSwapped, NextStep::Restart(Arc::clone(def)), now);
             }
             NavigationState::Stopping {
                 session,
-                then: Then::Resume(with),
+                next_step: NextStep::Restart(with),
                 ..
             } if session.kind() == kind => *with = Arc::clone(def),
             _ => {}

@@ -255,33 +255,33 @@ fn start_watchdog(
     limit: Duration,
     is_guarded: bool,
 ) -> io::Result<Watchdog> {
-    let stopper = goal_tracker.handle().clone();
-    let mut stalled = StalledThreads::default();
-    let (watched, tracker) = (ros.handle().clone(), goal_tracker.handle().clone());
+    let canceller = goal_tracker.handle().clone();
+    let mut stalled_threads = StalledThreads::default();
+    let (ros_handle, tracker_handle) = (ros.handle().clone(), goal_tracker.handle().clone());
     Watchdog::start(
         heartbeat.clone(),
         jobs.clone(),
         limit,
         |text| tracing::error!("watchdog: {text}"),
-        move || stopper.halt_all(HaltReason::GoalCanceled),
-        move || stalled.check(&watched, &tracker, is_guarded),
+        move || canceller.halt_all(HaltReason::GoalCanceled),
+        move || stalled_threads.check(&ros_handle, &tracker_handle, is_guarded),
         fail_on_panic(ros, "watchdog"),
     )
 }
 
-/// Starts the tick thread with the default trees. `tell` is called at its end.
+/// Starts the tick thread with the default trees. `on_end` is called at its end.
 fn start_ticks(
     ros: &Ros,
     parameters: &Parameters,
     endpoints: &Endpoints,
     heartbeat: &Heartbeat,
     jobs: &JobRegistry,
-    tell: impl FnOnce() + Send + 'static,
+    on_end: impl FnOnce() + Send + 'static,
 ) -> Result<TickThread, StartError> {
-    let stage = endpoints.clone();
+    let dry_run_endpoints = endpoints.clone();
     parameters
         .library
-        .dry_run_on(move || Box::new(DryRun::on(&stage)));
+        .set_dry_run_link(move || Box::new(DryRun::on(&dry_run_endpoints)));
     let link = endpoints.link(parameters.settings.transform_age_limit.unwrap_or(Duration::MAX));
     let (settings, options) = (parameters.settings.clone(), parameters.options.clone());
     let (library, clock) = (Arc::clone(&parameters.library), ros.clock().clone());
@@ -300,7 +300,7 @@ fn start_ticks(
         },
         Arc::new(ros.clock().clone()),
         heartbeat.clone(),
-        tell,
+        on_end,
     )?;
     Ok(ticks)
 }

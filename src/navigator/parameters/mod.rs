@@ -241,7 +241,7 @@ fn declare_tree(
 ) -> Result<(), ParameterError> {
     let own = share_file("behavior_trees").map(|folder| folder.join(kind.default_tree()));
     let default = own.map(|path| path.display().to_string()).unwrap_or_default();
-    let judge = Arc::clone(library);
+    let checker = Arc::clone(library);
     let value = store.declare(
         Declaration::new(
             kind.tree_parameter(),
@@ -255,7 +255,7 @@ fn declare_tree(
         )
         .validated(
             "a file with a tree without errors, or the ID of such a tree",
-            move |value| judge.check(kind, value.as_str().unwrap_or_default()),
+            move |value| checker.check(kind, value.as_str().unwrap_or_default()),
         ),
     )?;
     let name = value.as_str().unwrap_or_default();

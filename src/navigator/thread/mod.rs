@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::durations::Durations;
 use super::goal::NavigationId;
-use super::goal_queue::{GoalQueue, Place};
+use super::goal_queue::{ArrivalNumber, GoalQueue};
 use super::{Heartbeat, Navigator, NavigatorKind, Snapshot};
 use crate::bt::{HaltReason, Time, TreeDef};
 use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
@@ -75,13 +75,13 @@ enum Message {
     Wake,
     /// Pauses or resumes ticks. The tree keeps its state, and its goals continue.
     Pause(bool, Sender<()>),
-    /// Ends the current goal and those up to a place in the queue. Replies when everything has stopped, or at its
+    /// Ends the current goal and those up to an arrival number. Replies when everything has stopped, or at its
     /// deadline, or at the given limit.
-    Halt(HaltReason, Option<Duration>, Place, Sender<()>),
+    Halt(HaltReason, Option<Duration>, ArrivalNumber, Sender<()>),
     /// Replaces the tree of a navigator.
     Swap(NavigatorKind, Arc<TreeDef>, Sender<Result<(), String>>),
     /// Like [`Message::Halt`], and then the thread ends.
-    Stop(HaltReason, Place, Sender<()>),
+    Stop(HaltReason, ArrivalNumber, Sender<()>),
     TickStatus(Sender<TickStatus>),
     Quit,
 }
@@ -90,18 +90,18 @@ enum Message {
 const JOIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Calls a function when it is dropped.
-pub(super) struct AtEnd<F: FnOnce()>(Option<F>);
+pub(super) struct CallOnDrop<F: FnOnce()>(Option<F>);
 
-impl<F: FnOnce()> AtEnd<F> {
-    pub(super) fn new(tell: F) -> Self {
-        Self(Some(tell))
+impl<F: FnOnce()> CallOnDrop<F> {
+    pub(super) fn new(function: F) -> Self {
+        Self(Some(function))
     }
 }
 
-impl<F: FnOnce()> Drop for AtEnd<F> {
+impl<F: FnOnce()> Drop for CallOnDrop<F> {
     fn drop(&mut self) {
-        if let Some(tell) = self.0.take() {
-            tell();
+        if let Some(function) = self.0.take() {
+            function();
         }
     }
 }
@@ -115,16 +115,16 @@ pub struct TickThread {
 }
 
 impl TickThread {
-    /// Starts the thread. `make` runs on the new thread, because the navigator never leaves it. A watchdog reads
-    /// `heartbeat`. `tell` is called at the end of the thread, by a panic or otherwise.
+    /// Starts the thread. `make_navigator` runs on the new thread, because the navigator never leaves it. A watchdog
+    /// reads `heartbeat`. `on_end` is called at the end of the thread, also after a panic.
     ///
     /// # Errors
     /// The thread cannot be created.
     pub fn start(
-        make: impl FnOnce(&Handle) -> Navigator + Send + 'static,
+        make_navigator: impl FnOnce(&Handle) -> Navigator + Send + 'static,
         clock: Arc<dyn TickClock>,
         heartbeat: Heartbeat,
-        tell: impl FnOnce() + Send + 'static,
+        on_end: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel();
         let queue = GoalQueue::default();
@@ -139,17 +139,17 @@ impl TickThread {
             .name("tick".to_owned())
             // Ticks recurse with the depth of the tree, which is limited. The default stack is large enough.
             .spawn(move || {
-                // Dropped last, also by a panic: `_alive` before `_tell`, which allows the function of `_tell` to check
+                // Dropped last, also by a panic: `_alive` before `_on_end`, which allows `on_end` to check
                 // `is_finished`.
-                let _tell = AtEnd::new(tell);
+                let _on_end = CallOnDrop::new(on_end);
                 let _alive = alive;
-                let _close = AtEnd::new({
+                let _close = CallOnDrop::new({
                     let queue = queue.clone();
                     move || refuse(queue.close())
                 });
                 let receiver = receiver;
                 heartbeat.begin();
-                let mut navigator = make(&inner);
+                let mut navigator = make_navigator(&inner);
                 navigator.share(queue);
                 navigator.hand_over();
                 heartbeat.end();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::goal::NavigationError;
-use super::super::goal_queue::Place;
+use super::super::goal_queue::ArrivalNumber;
 use super::super::missed_ticks::MissedTicks;
 use super::super::slow_clock::SlowClock;
 use super::super::{Heartbeat, Navigator, NavigatorKind, Schedule};
@@ -130,7 +130,7 @@ impl Loop {
                 self.heartbeat.cancel_processed(goal);
             }
             // A goal that starts is ticked in the same turn.
-            Message::Wake => self.navigator.settle_queue(now),
+            Message::Wake => self.navigator.start_next_goal(now),
             Message::Pause(paused, reply) => {
                 self.paused = paused;
                 // Paused ticks do not count as missed.
@@ -174,7 +174,7 @@ impl Loop {
         true
     }
 
-    fn halt(&mut self, reason: HaltReason, newest: Place, reply: Sender<()>, now: Time) {
+    fn halt(&mut self, reason: HaltReason, newest: ArrivalNumber, reply: Sender<()>, now: Time) {
         self.paused = false;
         self.navigator.stop_until(newest, reason, now);
         self.halts.push(reply);
@@ -226,7 +226,7 @@ impl Loop {
         self.handle_external_cancel();
         let now = self.clock.now();
         if self.cut.is_some_and(|cut| began >= cut) {
-            self.navigator.wait_no_longer();
+            self.navigator.end_wait();
         }
         if self.has_time(began, now) && self.navigator.is_running() {
             let period = self.navigator.options().period;
