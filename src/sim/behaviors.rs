@@ -36,7 +36,7 @@ impl Allowance {
         world.now().since(self.since)
     }
 
-    fn is_used_up(&self, world: &World) -> bool {
+    fn is_exceeded(&self, world: &World) -> bool {
         !self.limit.is_zero() && self.elapsed(world) > self.limit
     }
 }
@@ -75,32 +75,32 @@ impl Execution for Spinning {
         let yaw = world.robot.pose.yaw;
         self.turned += normalize_angle(yaw - self.last_yaw);
         self.last_yaw = yaw;
-        let ended = |world: &mut World, code: u16, message: &str, allowance: &Allowance| {
+        let result = |world: &mut World, code: u16, message: &str, allowance: &Allowance| {
             world.drive(Self::SERVER, 0.0, 0.0);
             SpinResult {
                 total_elapsed_time: allowance.elapsed(world),
                 ..Spin::failure(code, message)
             }
         };
-        let left = self.target - self.turned;
+        let remaining = self.target - self.turned;
         // Also after it has turned too far: the drive cannot stop within a hundredth of a radian.
-        if left.abs() <= YAW_TOLERANCE || left * self.target <= 0.0 {
-            return Progress::Succeeded(ended(world, Spin::NONE, "", &self.allowance));
+        if remaining.abs() <= YAW_TOLERANCE || remaining * self.target <= 0.0 {
+            return Progress::Succeeded(result(world, Spin::NONE, "", &self.allowance));
         }
-        if self.allowance.is_used_up(world) {
+        if self.allowance.is_exceeded(world) {
             let text = "the time allowance was exceeded";
-            return Progress::Aborted(ended(world, Spin::TIMEOUT, text, &self.allowance));
+            return Progress::Aborted(result(world, Spin::TIMEOUT, text, &self.allowance));
         }
         // A disc that turns covers no new area, so only an overlap at the current pose counts.
         if overlap(world, &world.robot.pose) > 0.0 {
             let text = "an obstacle is ahead";
-            return Progress::Aborted(ended(world, Spin::COLLISION_AHEAD, text, &self.allowance));
+            return Progress::Aborted(result(world, Spin::COLLISION_AHEAD, text, &self.allowance));
         }
         let settings = &world.settings;
         // The turn rate at which the drive can still brake within the remaining angle, one step included.
-        let braking = (2.0 * 0.8 * settings.max_turn_acceleration * left.abs()).sqrt();
-        let least = settings.min_spin.min(braking.max(0.05));
-        let turn = braking.min(settings.max_spin).max(least).copysign(left);
+        let braking = (2.0 * 0.8 * settings.max_turn_acceleration * remaining.abs()).sqrt();
+        let min_speed = settings.min_spin.min(braking.max(0.05));
+        let turn = braking.min(settings.max_spin).max(min_speed).copysign(remaining);
         world.drive(Self::SERVER, 0.0, turn);
         Progress::Running(SpinFeedback {
             angular_distance_traveled: self.turned as f32,
@@ -147,7 +147,7 @@ impl Straight {
         let driven = self.start.distance(&world.robot.pose);
         let outcome = if driven >= self.distance {
             StraightStep::Arrived
-        } else if self.allowance.is_used_up(world) {
+        } else if self.allowance.is_exceeded(world) {
             StraightStep::TimedOut
         } else if self.is_blocked(world, self.distance - driven) {
             StraightStep::Blocked
@@ -166,12 +166,12 @@ impl Straight {
     }
 
     /// Returns whether the robot comes closer to an obstacle on the rest of its way than it is now.
-    fn is_blocked(&self, world: &World, left: f64) -> bool {
-        let reach = (self.speed.abs() * world.settings.simulate_ahead_time).min(left);
-        let here = overlap(world, &world.robot.pose);
+    fn is_blocked(&self, world: &World, remaining: f64) -> bool {
+        let checked_distance = (self.speed.abs() * world.settings.simulate_ahead_time).min(remaining);
+        let current_overlap = overlap(world, &world.robot.pose);
         (1..=20).any(|step| {
-            let ahead = (reach * f64::from(step) / 20.0).copysign(self.speed);
-            overlap(world, &world.robot.pose.moved(ahead, 0.0, 1.0)) > here
+            let ahead = (checked_distance * f64::from(step) / 20.0).copysign(self.speed);
+            overlap(world, &world.robot.pose.moved(ahead, 0.0, 1.0)) > current_overlap
         })
     }
 }
@@ -184,7 +184,7 @@ macro_rules! straight_server {
         pub struct $server(Straight);
 
         impl $server {
-            fn ended(&self, world: &World, code: u16, message: &str) -> $result {
+            fn result(&self, world: &World, code: u16, message: &str) -> $result {
                 $result {
                     total_elapsed_time: self.0.allowance.elapsed(world),
                     ..$action::failure(code, message)
@@ -207,19 +207,19 @@ macro_rules! straight_server {
                     StraightStep::Driving(driven) => Progress::Running($feedback {
                         distance_traveled: driven as f32,
                     }),
-                    StraightStep::Arrived => Progress::Succeeded(self.ended(world, $action::NONE, "")),
+                    StraightStep::Arrived => Progress::Succeeded(self.result(world, $action::NONE, "")),
                     StraightStep::TimedOut => {
-                        Progress::Aborted(self.ended(world, $action::TIMEOUT, "the time allowance was exceeded"))
+                        Progress::Aborted(self.result(world, $action::TIMEOUT, "the time allowance was exceeded"))
                     }
                     StraightStep::Blocked => {
-                        Progress::Aborted(self.ended(world, $action::COLLISION_AHEAD, "an obstacle is ahead"))
+                        Progress::Aborted(self.result(world, $action::COLLISION_AHEAD, "an obstacle is ahead"))
                     }
                 }
             }
 
             fn cancel(&mut self, world: &mut World) -> $result {
                 world.drive(Self::SERVER, 0.0, 0.0);
-                self.ended(world, $action::NONE, "")
+                self.result(world, $action::NONE, "")
             }
         }
     };
@@ -233,7 +233,7 @@ straight_server!(
     BackUpGoal,
     BackUpResult,
     BackUpFeedback,
-    backwards
+    backup_motion
 );
 
 straight_server!(
@@ -244,25 +244,25 @@ straight_server!(
     DriveOnHeadingGoal,
     DriveOnHeadingResult,
     DriveOnHeadingFeedback,
-    on_heading
+    heading_motion
 );
 
 /// The signed distance and speed of a backup: always backwards, with any signs.
-fn backwards(target: &Point, speed: f64) -> Result<(f64, f64), &'static str> {
-    along_x(target, speed)?;
+fn backup_motion(target: &Point, speed: f64) -> Result<(f64, f64), &'static str> {
+    check_target(target, speed)?;
     Ok((-target.x.abs(), -speed.abs()))
 }
 
 /// The signed distance and speed of a drive on heading.
-fn on_heading(target: &Point, speed: f64) -> Result<(f64, f64), &'static str> {
-    along_x(target, speed)?;
+fn heading_motion(target: &Point, speed: f64) -> Result<(f64, f64), &'static str> {
+    check_target(target, speed)?;
     if (target.x > 0.0) != (speed > 0.0) {
         return Err("distance and speed have different signs");
     }
     Ok((target.x, speed))
 }
 
-fn along_x(target: &Point, speed: f64) -> Result<(), &'static str> {
+fn check_target(target: &Point, speed: f64) -> Result<(), &'static str> {
     if target.y != 0.0 || target.z != 0.0 {
         return Err("only a target along x is supported");
     }
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn backs_up_by_the_distance_whatever_the_signs() {
+    fn backs_up_by_the_distance_with_any_signs() {
         for (x, speed) in [(0.3, 0.1), (-0.3, 0.1), (0.3, -0.1)] {
             let mut bench = Bench::<BackingUp>::new(Base::default());
             bench.send(back(x, speed, 10));
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn backs_up_not_into_things() {
+    fn backup_stops_before_an_obstacle() {
         let settings = Base {
             obstacles: "-0.8 0 0.3".into(),
             ..Base::default()

@@ -10,16 +10,16 @@ use super::settings::Base;
 use super::world::World;
 
 /// Angle to the path, in radians, above which the robot first turns on the spot.
-const TURN_FIRST: f64 = 0.5;
+const MAX_DRIVING_ANGLE: f64 = 0.5;
 /// Minimum speed near the end of the path, in metres per second; the robot then reaches the end.
-const CREEP: f64 = 0.05;
+const MIN_SPEED: f64 = 0.05;
 /// Minimum speed of a turn on the spot, in radians per second.
-const MIN_TURN: f64 = 0.1;
+const MIN_TURN_SPEED: f64 = 0.1;
 /// Length of path after the last match that is searched for the next match, in metres. A path that crosses itself is
 /// followed in its order.
-const SEARCH: f64 = 1.0;
+const SEARCH_LENGTH: f64 = 1.0;
 /// Time that is checked for collisions in addition to braking, in seconds.
-const AHEAD: f64 = 0.3;
+const LOOK_AHEAD_TIME: f64 = 0.3;
 
 /// Follows one path.
 pub struct Follower {
@@ -74,52 +74,54 @@ impl Follower {
     }
 
     /// The target point for steering: `lookahead` metres along the path.
-    fn target(&self, lookahead: f64, robot: &PlanarPose) -> PlanarPose {
-        let ahead = self
+    fn lookahead_pose(&self, lookahead: f64, robot: &PlanarPose) -> PlanarPose {
+        let pose_ahead = self
             .poses
             .iter()
             .skip(self.nearest)
             .find(|pose| pose.distance(robot) >= lookahead);
-        ahead.or(self.poses.last()).copied().unwrap_or(*robot)
+        pose_ahead.or(self.poses.last()).copied().unwrap_or(*robot)
     }
 
     /// The command that steers along the path: metres per second, radians per second.
     fn steer(&self, world: &World) -> (f64, f64) {
         let (settings, robot) = (&world.settings, &world.robot);
         let lookahead = settings.lookahead + settings.lookahead_time * robot.speed.abs();
-        let target = self.target(lookahead, &robot.pose);
+        let target = self.lookahead_pose(lookahead, &robot.pose);
         let distance = target.distance(&robot.pose);
         let direction = (target.y - robot.pose.y).atan2(target.x - robot.pose.x);
         let angle = normalize_angle(direction - robot.pose.yaw);
-        if angle.abs() > TURN_FIRST {
+        if angle.abs() > MAX_DRIVING_ANGLE {
             return (0.0, turn_on_spot(angle, settings));
         }
         let curvature = 2.0 * angle.sin() / distance.max(1e-3);
-        let braking = (2.0 * settings.max_acceleration * self.left(&robot.pose))
+        let braking_speed = (2.0 * settings.max_acceleration * self.remaining_length(&robot.pose))
             .sqrt()
-            .max(CREEP);
-        let turning = settings.max_turn / curvature.abs().max(1e-6);
-        let speed = settings.max_speed.min(braking).min(turning);
+            .max(MIN_SPEED);
+        let turning_speed = settings.max_turn / curvature.abs().max(1e-6);
+        let speed = settings.max_speed.min(braking_speed).min(turning_speed);
         (speed, speed * curvature)
     }
 
     /// Remaining distance along the path, in metres.
-    fn left(&self, robot: &PlanarPose) -> f64 {
+    fn remaining_length(&self, robot: &PlanarPose) -> f64 {
         self.remaining[self.nearest] + self.poses[self.nearest].distance(robot)
     }
 
-    /// Returns whether the robot hits an obstacle of the local costmap if it continues like this until it could stop or
-    /// is at the end. A robot that touches an obstacle already may not come closer.
+    /// Returns whether the robot, at this speed and turn, hits an obstacle of the local costmap before it can stop or
+    /// reaches the end of the path. A robot that already touches an obstacle may not come closer.
     fn is_blocked(&self, world: &World, speed: f64, turn: f64) -> bool {
         if speed == 0.0 {
             return false;
         }
         let space = world.local_space();
         let gap = |pose: &PlanarPose| space.clearance(pose.x, pose.y) - world.settings.robot_radius;
-        let floor = gap(&world.robot.pose).min(0.0);
-        let stopping = speed * AHEAD + speed * speed / (2.0 * world.settings.max_acceleration);
-        let time = stopping.min(self.left(&world.robot.pose)) / speed;
-        (1..=10).any(|step| gap(&world.robot.pose.moved(speed, turn, time * f64::from(step) / 10.0)) < floor)
+        let min_gap = gap(&world.robot.pose).min(0.0);
+        let stopping_distance =
+            speed * LOOK_AHEAD_TIME + speed * speed / (2.0 * world.settings.max_acceleration);
+        let time = stopping_distance.min(self.remaining_length(&world.robot.pose)) / speed;
+        (1..=10)
+            .any(|step| gap(&world.robot.pose.moved(speed, turn, time * f64::from(step) / 10.0)) < min_gap)
     }
 
     fn feedback(&self, world: &World) -> FollowPathFeedback {
@@ -138,7 +140,7 @@ impl Follower {
 /// The speed of a turn that can still stop in time.
 fn turn_on_spot(angle: f64, settings: &Base) -> f64 {
     let braking = (2.0 * 0.8 * settings.max_turn_acceleration * angle.abs()).sqrt();
-    braking.min(settings.max_turn).max(MIN_TURN).copysign(angle)
+    braking.min(settings.max_turn).max(MIN_TURN_SPEED).copysign(angle)
 }
 
 impl Execution for Follower {
@@ -150,7 +152,7 @@ impl Execution for Follower {
         previous: Option<&Self>,
         world: &mut World,
     ) -> Result<Self, FollowPathResult> {
-        if !Base::knows(&world.settings.controller_ids, &goal.controller_id) {
+        if !Base::contains_id(&world.settings.controller_ids, &goal.controller_id) {
             let text = format!("there is no controller `{}`", goal.controller_id);
             return Err(FollowPath::failure(FollowPath::INVALID_CONTROLLER, &text));
         }
@@ -173,11 +175,11 @@ impl Execution for Follower {
             poses.push(pose);
         }
         // A new path every second must not reset the progress check: a stuck robot would never be detected.
-        let fresh = ProgressCheck {
+        let new_check = ProgressCheck {
             pose: world.robot.pose,
             since: world.now(),
         };
-        let progress = previous.map_or(fresh, |previous| previous.progress);
+        let progress = previous.map_or(new_check, |previous| previous.progress);
         let mut follower = Self::new(poses, progress, &world.robot.pose);
         follower.blocked_since = previous.and_then(|previous| previous.blocked_since);
         Ok(follower)
@@ -186,14 +188,14 @@ impl Execution for Follower {
     fn step(&mut self, world: &mut World) -> Progress<FollowPath> {
         let now = world.now();
         let robot = world.robot.pose;
-        self.nearest = self.nearest_in(self.nearest, SEARCH, &robot);
+        self.nearest = self.nearest_in(self.nearest, SEARCH_LENGTH, &robot);
         let Some(end) = self.poses.last().copied() else {
             return Self::abort(world, FollowPath::INVALID_PATH, "the path is empty");
         };
 
         // At the end it only turns: a stateful goal checker, as in Nav2's defaults.
         let tolerance = world.settings.xy_goal_tolerance;
-        let near_end = self.remaining[self.nearest] <= 2.0 * tolerance + SEARCH / 2.0;
+        let near_end = self.remaining[self.nearest] <= 2.0 * tolerance + SEARCH_LENGTH / 2.0;
         self.at_end |= near_end && robot.distance(&end) <= tolerance;
         if self.at_end {
             let turn = robot.turn_to(end.yaw);
@@ -222,11 +224,11 @@ impl Execution for Follower {
         let (speed, turn) = self.steer(world);
         if self.is_blocked(world, speed, turn) {
             let since = *self.blocked_since.get_or_insert(now);
-            let patience = from_seconds(world.settings.failure_tolerance);
-            if patience.is_zero() {
+            let tolerance = from_seconds(world.settings.failure_tolerance);
+            if tolerance.is_zero() {
                 return Self::abort(world, FollowPath::NO_VALID_CONTROL, "an obstacle is ahead");
             }
-            if now.since(since) > patience {
+            if now.since(since) > tolerance {
                 return Self::abort(world, FollowPath::PATIENCE_EXCEEDED, "an obstacle stays ahead");
             }
             world.drive(Self::SERVER, 0.0, 0.0);
@@ -360,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stuck_robot_is_noticed_also_when_paths_keep_coming() {
+    fn a_stuck_robot_is_detected_despite_new_paths() {
         // Without a sensor: it pushes against an obstacle that it does not see.
         let settings = Base {
             obstacles: "1.5 0 0.3".into(),
@@ -383,7 +385,7 @@ mod tests {
                 }
             }
         }
-        panic!("never noticed");
+        panic!("never detected");
     }
 
     #[test]

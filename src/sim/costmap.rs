@@ -27,7 +27,7 @@ impl Obstacle {
 /// Reads `x y radius [from [until]]; ...`, metres and seconds since the start.
 ///
 /// # Errors
-/// A sentence with the part that cannot be read.
+/// An error message with the part that cannot be read.
 pub fn parse_obstacles(text: &str) -> Result<Vec<Obstacle>, String> {
     let parts = text.split(';').map(str::trim).filter(|part| !part.is_empty());
     let read = |part: &str| -> Option<Obstacle> {
@@ -40,8 +40,8 @@ pub fn parse_obstacles(text: &str) -> Result<Vec<Obstacle>, String> {
                 .get(index)
                 .map(|seconds| Time::ZERO + from_seconds(*seconds))
         };
-        let sensible = (3..=5).contains(&numbers.len()) && numbers.iter().all(|number| number.is_finite());
-        (sensible && numbers[2] > 0.0).then(|| Obstacle {
+        let is_valid = (3..=5).contains(&numbers.len()) && numbers.iter().all(|number| number.is_finite());
+        (is_valid && numbers[2] > 0.0).then(|| Obstacle {
             disc: Disc {
                 x: numbers[0],
                 y: numbers[1],
@@ -51,10 +51,10 @@ pub fn parse_obstacles(text: &str) -> Result<Vec<Obstacle>, String> {
             until: time(4),
         })
     };
-    let wrong = |part| {
+    let error = |part| {
         format!("`{part}` is not an obstacle; write `x y radius [from [until]]` in metres and seconds")
     };
-    parts.map(|part| read(part).ok_or_else(|| wrong(part))).collect()
+    parts.map(|part| read(part).ok_or_else(|| error(part))).collect()
 }
 
 /// A region to clear: a square, as in Nav2's services.
@@ -104,7 +104,7 @@ pub struct Costmap {
 
 impl Costmap {
     /// Updates the marks: adds real obstacles within range, removes marks within range whose obstacle is gone, and adds
-    /// ghosts whose time has come. A ghost stays, whether in range or not: it is the stale mark that clearing is for.
+    /// ghosts that are due. A ghost stays until it is cleared, in range or not.
     pub fn update(
         &mut self,
         obstacles: &[Obstacle],
@@ -175,13 +175,13 @@ mod tests {
         assert!(
             !read[1].is_present(Time::from_millis(20_000)) && read[1].is_present(Time::from_millis(19_999))
         );
-        for wrong in ["1 2", "1 2 x", "1 2 -1", "1 2 3 4 5 6", "inf 0 1"] {
-            assert!(parse_obstacles(wrong).is_err(), "{wrong}");
+        for invalid in ["1 2", "1 2 x", "1 2 -1", "1 2 3 4 5 6", "inf 0 1"] {
+            assert!(parse_obstacles(invalid).is_err(), "{invalid}");
         }
     }
 
     #[test]
-    fn sees_what_is_near_and_forgets_what_left() {
+    fn marks_near_obstacles_and_removes_those_that_are_gone() {
         let obstacles = parse_obstacles("1 0 0.3 0 5; 9 0 0.3").unwrap();
         let mut costmap = Costmap::default();
         costmap.update(&obstacles, &[], &HERE, 2.0, Time::ZERO);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn clearing_removes_ghosts_for_good_and_real_ones_for_a_moment() {
+    fn clearing_removes_ghosts_permanently_and_real_obstacles_until_the_next_update() {
         let real = parse_obstacles("1 0 0.3").unwrap();
         let ghosts = parse_obstacles("0 1 0.3").unwrap();
         let mut costmap = Costmap::default();
@@ -217,14 +217,20 @@ mod tests {
     fn regions_are_squares() {
         let real = parse_obstacles("1 0 0.1; 3 0 0.1").unwrap();
         let mut costmap = Costmap::default();
-        let left = |costmap: &mut Costmap, region| {
+        let marks_after_clear = |costmap: &mut Costmap, region| {
             costmap.update(&real, &[], &HERE, 9.0, Time::ZERO);
             costmap.clear(&region);
             costmap.marks().iter().map(|mark| mark.x).collect::<Vec<_>>()
         };
         let center = (0.0, 0.0);
-        assert_eq!(left(&mut costmap, Region::Inside { center, side: 4.0 }), [3.0]);
-        assert_eq!(left(&mut costmap, Region::Outside { center, side: 4.0 }), [1.0]);
+        assert_eq!(
+            marks_after_clear(&mut costmap, Region::Inside { center, side: 4.0 }),
+            [3.0]
+        );
+        assert_eq!(
+            marks_after_clear(&mut costmap, Region::Outside { center, side: 4.0 }),
+            [1.0]
+        );
         assert_eq!(costmap.clears, 2);
     }
 }

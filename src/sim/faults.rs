@@ -29,10 +29,10 @@ impl GoalSet {
     /// # Errors
     /// The part that cannot be read.
     pub fn parse(text: &str) -> Result<Self, FaultError> {
-        let wrong = |part: &str| FaultError::Goals(part.to_owned());
+        let error = |part: &str| FaultError::Goals(part.to_owned());
         let number = |part: &str| match part.trim().parse::<u64>() {
             Ok(number) if number > 0 => Ok(number),
-            _ => Err(wrong(part.trim())),
+            _ => Err(error(part.trim())),
         };
         if text.trim() == "all" {
             return Ok(Self(vec![(1, u64::MAX)]));
@@ -247,22 +247,22 @@ fn seconds(value: f64) -> Result<Duration, FaultError> {
 mod tests {
     use super::{ActionFaults, FaultError, GoalSet};
 
-    fn hits(text: &str) -> Vec<u64> {
+    fn affected_goals(text: &str) -> Vec<u64> {
         let set = GoalSet::parse(text).unwrap();
         (1..=9).filter(|number| set.contains(*number)).collect()
     }
 
     #[test]
     fn sets_of_goals() {
-        assert!(hits("").is_empty());
-        assert_eq!(hits("all").len(), 9);
-        assert_eq!(hits("2"), [2]);
-        assert_eq!(hits("1, 4-6"), [1, 4, 5, 6]);
-        assert_eq!(hits("8-"), [8, 9]);
-        for wrong in ["0", "x", "-3", "1-x", "3.5", "1;2"] {
+        assert!(affected_goals("").is_empty());
+        assert_eq!(affected_goals("all").len(), 9);
+        assert_eq!(affected_goals("2"), [2]);
+        assert_eq!(affected_goals("1, 4-6"), [1, 4, 5, 6]);
+        assert_eq!(affected_goals("8-"), [8, 9]);
+        for invalid in ["0", "x", "-3", "1-x", "3.5", "1;2"] {
             assert!(
-                matches!(GoalSet::parse(wrong), Err(FaultError::Goals(_))),
-                "{wrong}"
+                matches!(GoalSet::parse(invalid), Err(FaultError::Goals(_))),
+                "{invalid}"
             );
         }
     }

@@ -36,14 +36,14 @@ pub enum MapError {
         source: pgm::PgmError,
     },
     /// A character that text maps do not allow.
-    #[error("line {line}, column {column} of the map: `{sign}`; walls are `#`, free is `.` or a blank")]
-    Sign {
+    #[error("line {line}, column {column} of the map: `{character}`; walls are `#`, free is `.` or a blank")]
+    Character {
         /// From 1.
         line: usize,
         /// From 1.
         column: usize,
         /// The character.
-        sign: char,
+        character: char,
     },
     /// The map is empty, or a number is invalid.
     #[error("{0}")]
@@ -86,15 +86,15 @@ impl Map {
         let width = rows.iter().map(|row| row.chars().count()).max().unwrap_or(0);
         let mut walls = vec![false; width * rows.len()];
         for (line, row) in rows.iter().enumerate() {
-            for (column, sign) in row.chars().enumerate() {
-                walls[(rows.len() - 1 - line) * width + column] = match sign {
+            for (column, character) in row.chars().enumerate() {
+                walls[(rows.len() - 1 - line) * width + column] = match character {
                     '#' => true,
                     '.' | ' ' => false,
-                    sign => {
-                        return Err(MapError::Sign {
+                    character => {
+                        return Err(MapError::Character {
                             line: line + 1,
                             column: column + 1,
-                            sign,
+                            character,
                         });
                     }
                 };
@@ -200,11 +200,11 @@ impl Map {
         let row = ((y - self.origin.1) / self.resolution - 0.5).clamp(0.0, (self.height - 1) as f64);
         let at =
             |column: f64, row: f64| f64::from(self.clearance[row as usize * self.width + column as usize]);
-        let between = |a: f64, b: f64, share: f64| a + (b - a) * share;
-        let (left, right, across) = (column.floor(), column.ceil(), column.fract());
-        let lower = between(at(left, row.floor()), at(right, row.floor()), across);
-        let upper = between(at(left, row.ceil()), at(right, row.ceil()), across);
-        between(lower, upper, row.fract())
+        let interpolate = |a: f64, b: f64, share: f64| a + (b - a) * share;
+        let (left, right, column_fraction) = (column.floor(), column.ceil(), column.fract());
+        let lower = interpolate(at(left, row.floor()), at(right, row.floor()), column_fraction);
+        let upper = interpolate(at(left, row.ceil()), at(right, row.ceil()), column_fraction);
+        interpolate(lower, upper, row.fract())
     }
 
     /// Lower left and upper right corner, in metres.
@@ -265,10 +265,10 @@ fn read(path: &FilePath) -> Result<Vec<u8>, MapError> {
 /// columns, then along rows; linear in the number of cells.
 fn distances(walls: &[bool], width: usize, height: usize) -> Vec<f32> {
     // Larger than any distance, and its square is still an exact integer in f64.
-    let far = (width + height) as f64;
+    let max_distance = (width + height) as f64;
     let mut squares: Vec<f64> = walls
         .iter()
-        .map(|wall| if *wall { 0.0 } else { far * far })
+        .map(|wall| if *wall { 0.0 } else { max_distance * max_distance })
         .collect();
     let mut line = Vec::new();
     for column in 0..width {
@@ -324,7 +324,7 @@ mod tests {
     use super::{Map, MapError, distances};
     use std::fs;
 
-    const ROOM: &str = "#####\n#...#\n#.#.#\n#...#\n#####";
+    const ROOM_MAP: &str = "#####\n#...#\n#.#.#\n#...#\n#####";
 
     #[test]
     fn text_is_drawn_with_y_up() {
@@ -341,10 +341,10 @@ mod tests {
         assert!(
             matches!(
                 error,
-                MapError::Sign {
+                MapError::Character {
                     line: 2,
                     column: 2,
-                    sign: 'x'
+                    character: 'x'
                 }
             ),
             "{error}"
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn clearance_is_distance_to_the_nearest_wall() {
-        let map = Map::from_text(ROOM, 1.0, (0.0, 0.0)).unwrap();
+        let map = Map::from_text(ROOM_MAP, 1.0, (0.0, 0.0)).unwrap();
         assert!((map.clearance(1.5, 1.5) - 0.5).abs() < 1e-6);
         assert!(
             (map.clearance(1.5, 1.2) - 0.2).abs() < 1e-6,

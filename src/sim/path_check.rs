@@ -24,14 +24,14 @@ pub fn is_path_valid(request: &IsPathValidRequest, world: &World) -> IsPathValid
         .min_by(|a, b| a.1.distance(robot).total_cmp(&b.1.distance(robot)));
     let first = nearest.map_or(0, |(index, _)| index);
     let space = world.global_space();
-    let hit = |pose: &PlanarPose| {
+    let is_occupied = |pose: &PlanarPose| {
         !space.contains(pose.x, pose.y) || !space.is_free(pose, world.settings.robot_radius)
     };
     let invalid_pose_indices: Vec<i32> = poses
         .iter()
         .enumerate()
         .skip(first)
-        .filter(|(_, pose)| hit(pose))
+        .filter(|(_, pose)| is_occupied(pose))
         .filter_map(|(index, _)| i32::try_from(index).ok())
         .collect();
     IsPathValidResponse {
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_ahead_counts() {
+    fn only_poses_ahead_of_the_robot_count() {
         let mut world = World::new(Base {
             ghosts: "1 0 0.1; 3 0 0.1".into(),
             ..Base::default()

@@ -20,16 +20,16 @@ pub enum PgmError {
     )]
     OtherFormat,
     /// A number of the header or of a pixel is missing or out of range.
-    #[error("byte {at}: expected {what}")]
+    #[error("byte {offset}: expected {expected}")]
     Number {
         /// Offset in the file.
-        at: usize,
+        offset: usize,
         /// The expected number.
-        what: &'static str,
+        expected: &'static str,
     },
     /// Fewer pixels than the header states.
     #[error("the image has {found} of {expected} pixels")]
-    Short {
+    MissingPixels {
         /// Number of pixels in the header.
         expected: usize,
         /// Number of pixels found.
@@ -42,27 +42,27 @@ pub enum PgmError {
 /// # Errors
 /// The error and its position.
 pub fn decode(bytes: &[u8]) -> Result<Image, PgmError> {
-    let plain = match bytes.get(..2) {
+    let is_plain = match bytes.get(..2) {
         Some(b"P2") => true,
         Some(b"P5") => false,
         _ => return Err(PgmError::OtherFormat),
     };
-    let mut reader = Reader { bytes, at: 2 };
+    let mut reader = Reader { bytes, offset: 2 };
     let width = reader.number("a width above 0", 1..=1 << 20)?;
     let height = reader.number("a height above 0", 1..=1 << 20)?;
-    let white = reader.number("a maximum grey value from 1 to 65535", 1..=65535)?;
+    let max_grey = reader.number("a maximum grey value from 1 to 65535", 1..=65535)?;
     let expected = width.saturating_mul(height);
-    let scale = |grey: usize| (grey as f64 / white as f64).min(1.0);
-    let pixels: Vec<f64> = if plain {
+    let scale = |grey: usize| (grey as f64 / max_grey as f64).min(1.0);
+    let pixels: Vec<f64> = if is_plain {
         // Not `with_capacity`: the header may state a number that exceeds the memory.
         let mut pixels = Vec::new();
         while pixels.len() < expected {
-            pixels.push(scale(reader.number("a grey value", 0..=white)?));
+            pixels.push(scale(reader.number("a grey value", 0..=max_grey)?));
         }
         pixels
     } else {
-        let data = bytes.get(reader.at + 1..).unwrap_or_default();
-        if white < 256 {
+        let data = bytes.get(reader.offset + 1..).unwrap_or_default();
+        if max_grey < 256 {
             data.iter()
                 .take(expected)
                 .map(|byte| scale(usize::from(*byte)))
@@ -75,7 +75,7 @@ pub fn decode(bytes: &[u8]) -> Result<Image, PgmError> {
         }
     };
     if pixels.len() < expected {
-        return Err(PgmError::Short {
+        return Err(PgmError::MissingPixels {
             expected,
             found: pixels.len(),
         });
@@ -89,34 +89,37 @@ pub fn decode(bytes: &[u8]) -> Result<Image, PgmError> {
 
 struct Reader<'a> {
     bytes: &'a [u8],
-    at: usize,
+    offset: usize,
 }
 
 impl Reader<'_> {
     fn number(
         &mut self,
-        what: &'static str,
+        expected: &'static str,
         range: std::ops::RangeInclusive<usize>,
     ) -> Result<usize, PgmError> {
         loop {
-            match self.bytes.get(self.at) {
+            match self.bytes.get(self.offset) {
                 Some(b'#') => {
-                    while self.bytes.get(self.at).is_some_and(|byte| *byte != b'\n') {
-                        self.at += 1;
+                    while self.bytes.get(self.offset).is_some_and(|byte| *byte != b'\n') {
+                        self.offset += 1;
                     }
                 }
-                Some(byte) if byte.is_ascii_whitespace() => self.at += 1,
+                Some(byte) if byte.is_ascii_whitespace() => self.offset += 1,
                 _ => break,
             }
         }
-        let start = self.at;
+        let start = self.offset;
         let mut value = 0_usize;
-        while let Some(digit) = self.bytes.get(self.at).filter(|byte| byte.is_ascii_digit()) {
+        while let Some(digit) = self.bytes.get(self.offset).filter(|byte| byte.is_ascii_digit()) {
             value = value.saturating_mul(10).saturating_add(usize::from(digit - b'0'));
-            self.at += 1;
+            self.offset += 1;
         }
-        if self.at == start || !range.contains(&value) {
-            return Err(PgmError::Number { at: start, what });
+        if self.offset == start || !range.contains(&value) {
+            return Err(PgmError::Number {
+                offset: start,
+                expected,
+            });
         }
         Ok(value)
     }
@@ -141,19 +144,19 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong() {
+    fn errors_have_their_offset() {
         assert_eq!(decode(b"\x89PNG"), Err(PgmError::OtherFormat));
         assert_eq!(decode(b""), Err(PgmError::OtherFormat));
         assert_eq!(
             decode(b"P5 0 2 255\n"),
             Err(PgmError::Number {
-                at: 3,
-                what: "a width above 0"
+                offset: 3,
+                expected: "a width above 0"
             })
         );
         assert_eq!(
             decode(b"P5 2 2 255\n\x00"),
-            Err(PgmError::Short {
+            Err(PgmError::MissingPixels {
                 expected: 4,
                 found: 1
             })

@@ -44,7 +44,7 @@ impl PlanningError {
 }
 
 fn answer(question: &Question<'_>, world: &World) -> Result<Vec<PlanarPose>, PlanningError> {
-    if !Base::knows(&world.settings.planner_ids, question.planner_id) {
+    if !Base::contains_id(&world.settings.planner_ids, question.planner_id) {
         return Err(PlanningError::InvalidPlanner(question.planner_id.to_owned()));
     }
     if question.goals.is_empty() {

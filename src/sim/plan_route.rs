@@ -8,7 +8,7 @@ use crate::msg::{Action, FrameId, Header, Path, Point, Pose, Route, RouteEdge, R
 use crate::msg::{PoseStamped, duration::from_seconds};
 
 use super::planner::sample;
-use super::route_graph::{Place, RouteGraph};
+use super::route_graph::{GraphNode, RouteGraph};
 use super::server::{Execution, Progress};
 use super::world::World;
 
@@ -19,31 +19,35 @@ pub struct Routing {
     since: Time,
 }
 
-fn fail(code: u16, text: &str) -> ComputeRouteResult {
+fn failure_result(code: u16, text: &str) -> ComputeRouteResult {
     ComputeRoute::failure(code, text)
 }
 
-/// The place nearest to a pose.
-fn place_of(pose: &PoseStamped, graph: &RouteGraph, world: &World) -> Result<Place, ComputeRouteResult> {
+/// The graph node nearest to a pose.
+fn nearest_node(
+    pose: &PoseStamped,
+    graph: &RouteGraph,
+    world: &World,
+) -> Result<GraphNode, ComputeRouteResult> {
     let pose = world
         .in_map(pose)
-        .map_err(|error| fail(ComputeRoute::TF_ERROR, &error.to_string()))?;
+        .map_err(|error| failure_result(ComputeRoute::TF_ERROR, &error.to_string()))?;
     graph
         .nearest(pose.x, pose.y)
-        .ok_or_else(|| fail(ComputeRoute::NO_VALID_GRAPH, "there is no route graph"))
+        .ok_or_else(|| failure_result(ComputeRoute::NO_VALID_GRAPH, "there is no route graph"))
 }
 
-fn place(id: u16, graph: &RouteGraph) -> Result<Place, ComputeRouteResult> {
-    graph.place(id).ok_or_else(|| {
+fn node_by_id(id: u16, graph: &RouteGraph) -> Result<GraphNode, ComputeRouteResult> {
+    graph.node(id).ok_or_else(|| {
         let text = format!("the route graph has no node {id}");
-        fail(ComputeRoute::INDETERMINANT_NODES_ON_GRAPH, &text)
+        failure_result(ComputeRoute::INDETERMINANT_NODES_ON_GRAPH, &text)
     })
 }
 
-fn point(place: Place) -> Point {
+fn point(node: GraphNode) -> Point {
     Point {
-        x: place.x,
-        y: place.y,
+        x: node.x,
+        y: node.y,
         z: 0.0,
     }
 }
@@ -59,39 +63,45 @@ impl Execution for Routing {
     ) -> Result<Self, ComputeRouteResult> {
         let graph = &world.route_graph;
         if graph.is_empty() {
-            return Err(fail(ComputeRoute::NO_VALID_GRAPH, "there is no route graph"));
+            return Err(failure_result(
+                ComputeRoute::NO_VALID_GRAPH,
+                "there is no route graph",
+            ));
         }
         let (start, end) = if goal.use_poses {
             let robot = PoseStamped::in_frame(FrameId::clone(world.map_frame()), world.robot.pose.into());
             let start = if goal.use_start { &goal.start } else { &robot };
             (
-                place_of(start, graph, world)?,
-                place_of(&goal.goal, graph, world)?,
+                nearest_node(start, graph, world)?,
+                nearest_node(&goal.goal, graph, world)?,
             )
         } else {
-            (place(goal.start_id, graph)?, place(goal.goal_id, graph)?)
+            (
+                node_by_id(goal.start_id, graph)?,
+                node_by_id(goal.goal_id, graph)?,
+            )
         };
         let Some((steps, length)) = graph.route(start.id, end.id) else {
             let text = format!("no route from node {} to node {}", start.id, end.id);
-            return Err(fail(ComputeRoute::NO_VALID_ROUTE, &text));
+            return Err(failure_result(ComputeRoute::NO_VALID_ROUTE, &text));
         };
         let header = Header::new(Stamp::ZERO, FrameId::clone(world.map_frame()));
-        let mut places = vec![start];
+        let mut nodes = vec![start];
         let mut edges = Vec::with_capacity(steps.len());
         let mut from = start;
         for step in steps {
-            let to = place(step.to, graph)?;
+            let to = node_by_id(step.to, graph)?;
             edges.push(RouteEdge {
                 edgeid: step.edge,
                 start: point(from),
                 end: point(to),
             });
-            places.push(to);
+            nodes.push(to);
             from = to;
         }
-        let corners: Vec<(f64, f64)> = places.iter().map(|place| (place.x, place.y)).collect();
+        let corners: Vec<(f64, f64)> = nodes.iter().map(|node| (node.x, node.y)).collect();
         let yaw = match corners[..] {
-            [.., before, last] => (last.1 - before.1).atan2(last.0 - before.0),
+            [.., previous, last] => (last.1 - previous.1).atan2(last.0 - previous.0),
             _ => world.robot.pose.yaw,
         };
         let poses = sample(&corners, world.settings.path_spacing, yaw, yaw);
@@ -100,11 +110,11 @@ impl Execution for Routing {
             route: Arc::new(Route {
                 header,
                 route_cost: length as f32,
-                nodes: places
+                nodes: nodes
                     .into_iter()
-                    .map(|place| RouteNode {
-                        nodeid: place.id,
-                        position: point(place),
+                    .map(|node| RouteNode {
+                        nodeid: node.id,
+                        position: point(node),
                     })
                     .collect(),
                 edges,
@@ -158,7 +168,7 @@ mod tests {
     const CORNER: &str = "1 0 0; 2 2 0; 3 2 2; 4 9 9; 1 2; 2 3";
 
     #[test]
-    fn routes_from_the_robot_to_the_place_nearest_to_the_goal() {
+    fn routes_from_the_robot_to_the_node_nearest_to_the_goal() {
         let mut bench = bench(CORNER);
         bench.send(to(2.2, 2.1, "map"));
         let (status, result) = bench.until_end(1.0);

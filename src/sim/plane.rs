@@ -135,14 +135,14 @@ impl Robot {
 
     /// Sets the commanded velocity in metres per second and radians per second, clamped to the limits.
     pub fn command(&mut self, speed: f64, turn: f64) {
-        let within = |value: f64, limit: f64| {
+        let clamp = |value: f64, limit: f64| {
             if value.is_finite() {
                 value.clamp(-limit, limit)
             } else {
                 0.0
             }
         };
-        self.command = (within(speed, self.limits.speed), within(turn, self.limits.turn));
+        self.command = (clamp(speed, self.limits.speed), clamp(turn, self.limits.turn));
     }
 
     /// The commanded velocity.
@@ -161,41 +161,41 @@ impl Robot {
     pub fn step(&mut self, seconds: f64, gap: impl Fn(&PlanarPose) -> f64) {
         self.speed = approach(self.speed, self.command.0, self.limits.acceleration * seconds);
         self.turn = approach(self.turn, self.command.1, self.limits.turn_acceleration * seconds);
-        let speed = self.speed * (1.0 + self.noise.drive * self.draw(self.noise.drive));
-        let turn = self.turn * (1.0 + self.noise.drive * self.draw(self.noise.drive));
-        let floor = gap(&self.pose).min(0.0);
-        let may_be = |time: f64| gap(&self.pose.moved(speed, turn, time)) >= floor;
-        let moving = if may_be(seconds) {
+        let speed = self.speed * (1.0 + self.noise.drive * self.random_factor(self.noise.drive));
+        let turn = self.turn * (1.0 + self.noise.drive * self.random_factor(self.noise.drive));
+        let min_gap = gap(&self.pose).min(0.0);
+        let is_allowed = |time: f64| gap(&self.pose.moved(speed, turn, time)) >= min_gap;
+        let moving_time = if is_allowed(seconds) {
             seconds
         } else {
             if self.speed.abs() > BUMP_SPEED {
                 self.bumps += 1;
             }
             self.speed = 0.0;
-            time_to_contact(seconds, may_be)
+            time_to_contact(seconds, is_allowed)
         };
-        self.pose = self.pose.moved(speed, turn, moving);
-        self.driven += speed.abs() * moving;
+        self.pose = self.pose.moved(speed, turn, moving_time);
+        self.driven += speed.abs() * moving_time;
         // The robot continues to turn on the spot for the rest of the step.
-        self.pose.yaw = normalize_angle(self.pose.yaw + turn * (seconds - moving));
-        let speed = speed * (1.0 + self.noise.odometry * self.draw(self.noise.odometry));
-        let turn = turn * (1.0 + self.noise.odometry * self.draw(self.noise.odometry));
-        self.odometry = self.odometry.moved(speed, turn, moving);
-        self.odometry.yaw = normalize_angle(self.odometry.yaw + turn * (seconds - moving));
+        self.pose.yaw = normalize_angle(self.pose.yaw + turn * (seconds - moving_time));
+        let speed = speed * (1.0 + self.noise.odometry * self.random_factor(self.noise.odometry));
+        let turn = turn * (1.0 + self.noise.odometry * self.random_factor(self.noise.odometry));
+        self.odometry = self.odometry.moved(speed, turn, moving_time);
+        self.odometry.yaw = normalize_angle(self.odometry.yaw + turn * (seconds - moving_time));
     }
 
     /// Draws a number only if there is noise: noise in another part does not shift this sequence.
-    fn draw(&mut self, amount: f64) -> f64 {
+    fn random_factor(&mut self, amount: f64) -> f64 {
         if amount == 0.0 { 0.0 } else { self.random.normal() }
     }
 }
 
 /// The longest part of `seconds` for which the robot may move, to 1/64.
-fn time_to_contact(seconds: f64, may_be: impl Fn(f64) -> bool) -> f64 {
+fn time_to_contact(seconds: f64, is_allowed: impl Fn(f64) -> bool) -> f64 {
     let (mut free, mut blocked) = (0.0, seconds);
     for _ in 0..6 {
         let middle = f64::midpoint(free, blocked);
-        if may_be(middle) {
+        if is_allowed(middle) {
             free = middle;
         } else {
             blocked = middle;
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn walls_stop_it() {
+    fn a_wall_stops_the_robot() {
         let mut robot = Robot::new(PlanarPose::default(), LIMITS, Noise::default(), 0);
         robot.command(0.5, 0.0);
         for _ in 0..500 {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn may_back_out_of_what_appeared_on_top_of_it() {
+    fn may_leave_an_obstacle_that_appears_at_its_position() {
         let mut robot = Robot::new(PlanarPose::default(), LIMITS, Noise::default(), 0);
         let gap = |pose: &PlanarPose| pose.x.abs() - 0.5;
         robot.command(-0.5, 0.0);

@@ -1,4 +1,4 @@
-//! The grid planner: a straight line if the way to the goal is free, otherwise A* around the obstacles.
+//! The grid planner: a straight line to the goal if it is free, otherwise A* around the obstacles.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -69,11 +69,11 @@ pub fn plan(
         return Err(PlanError::GoalOccupied);
     }
     let (from, to) = ((start.x, start.y), (goal.x, goal.y));
-    let corners = if space.sees(from, to, planning.radius) {
+    let corners = if space.is_line_free(from, to, planning.radius) {
         vec![from, to]
     } else {
-        let way = Grid::around(space, from, to).search(space, planning.radius, from, to)?;
-        pull_tight(space, planning.radius, &way)
+        let points = Grid::around(space, from, to).search(space, planning.radius, from, to)?;
+        remove_corners(space, planning.radius, &points)
     };
     Ok(sample(&corners, planning.spacing, start.yaw, goal.yaw))
 }
@@ -99,7 +99,7 @@ impl Grid {
             let mut low = (from.0.min(to.0), from.1.min(to.1));
             let mut high = (from.0.max(to.0), from.1.max(to.1));
             for disc in space.discs {
-                // Only obstacles near the way: a disc elsewhere would enlarge the grid without use.
+                // Only obstacles near the line from start to goal: others would enlarge the grid without use.
                 let near = disc.x + disc.radius > low.0 - OPEN_BORDER
                     && disc.x - disc.radius < high.0 + OPEN_BORDER
                     && disc.y + disc.radius > low.1 - OPEN_BORDER
@@ -132,7 +132,7 @@ impl Grid {
         (column.min(self.width - 1), row.min(self.height - 1))
     }
 
-    fn middle(&self, (column, row): (usize, usize)) -> (f64, f64) {
+    fn center(&self, (column, row): (usize, usize)) -> (f64, f64) {
         (
             self.origin.0 + (column as f64 + 0.5) * self.resolution,
             self.origin.1 + (row as f64 + 0.5) * self.resolution,
@@ -153,10 +153,10 @@ impl Grid {
         let mut parent = vec![u32::MAX; self.width * self.height];
         let mut open = BinaryHeap::new();
         // A robot that is closer to a wall than planned paths may leave it: near the start only contact counts.
-        let leave = (radius - space.clearance(from.0, from.1)).max(0.0) + 2.0 * self.resolution;
-        let passable = |cell: (usize, usize)| {
-            let (x, y) = self.middle(cell);
-            let near_start = (x - from.0).hypot(y - from.1) <= leave;
+        let start_radius = (radius - space.clearance(from.0, from.1)).max(0.0) + 2.0 * self.resolution;
+        let is_passable = |cell: (usize, usize)| {
+            let (x, y) = self.center(cell);
+            let near_start = (x - from.0).hypot(y - from.1) <= start_radius;
             cell == goal || space.clearance(x, y) >= if near_start { radius.min(1e-6) } else { radius }
         };
         let estimate = |(column, row): (usize, usize)| {
@@ -165,11 +165,11 @@ impl Grid {
         };
         cost[index(start)] = 0;
         open.push(Reverse((estimate(start), 0_u32, start)));
-        while let Some(Reverse((_, so_far, cell))) = open.pop() {
+        while let Some(Reverse((_, cost_so_far, cell))) = open.pop() {
             if cell == goal {
                 return Ok(self.trace(&parent, from, to, start, goal));
             }
-            if so_far > cost[index(cell)] {
+            if cost_so_far > cost[index(cell)] {
                 continue;
             }
             for (right, up) in [
@@ -185,12 +185,12 @@ impl Grid {
                 let Some(next) = self.neighbour(cell, right, up) else {
                     continue;
                 };
-                let diagonal = right != 0 && up != 0;
-                let total = so_far + if diagonal { DIAGONAL } else { STRAIGHT };
-                if total >= cost[index(next)] || !passable(next) {
+                let is_diagonal = right != 0 && up != 0;
+                let total = cost_so_far + if is_diagonal { DIAGONAL } else { STRAIGHT };
+                if total >= cost[index(next)] || !is_passable(next) {
                     continue;
                 }
-                if diagonal && !(passable((next.0, cell.1)) && passable((cell.0, next.1))) {
+                if is_diagonal && !(is_passable((next.0, cell.1)) && is_passable((cell.0, next.1))) {
                     continue;
                 }
                 cost[index(next)] = total;
@@ -215,31 +215,31 @@ impl Grid {
         goal: (usize, usize),
     ) -> Vec<(f64, f64)> {
         let first = start.1 * self.width + start.0;
-        let mut way = vec![to];
+        let mut points = vec![to];
         let mut cell = goal.1 * self.width + goal.0;
         while cell != first {
             cell = parent[cell] as usize;
-            way.push(self.middle((cell % self.width, cell / self.width)));
+            points.push(self.center((cell % self.width, cell / self.width)));
         }
         // The start and goal points replace the middles of the first and last cell.
-        if way.len() > 1 {
-            way.pop();
+        if points.len() > 1 {
+            points.pop();
         }
-        way.push(from);
-        way.reverse();
-        way
+        points.push(from);
+        points.reverse();
+        points
     }
 }
 
-/// Removes the corners of a way that the robot can bypass in a straight line.
-fn pull_tight(space: &Space<'_>, radius: f64, way: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let Some((&first, rest)) = way.split_first() else {
+/// Removes the corners that the robot can bypass in a straight line.
+fn remove_corners(space: &Space<'_>, radius: f64, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let Some((&first, rest)) = points.split_first() else {
         return Vec::new();
     };
     let mut corners = vec![first];
     let (mut anchor, mut previous) = (first, first);
     for &point in rest {
-        if previous != anchor && !space.sees(anchor, point, radius) {
+        if previous != anchor && !space.is_line_free(anchor, point, radius) {
             corners.push(previous);
             anchor = previous;
         }
@@ -249,7 +249,7 @@ fn pull_tight(space: &Space<'_>, radius: f64, way: &[(f64, f64)]) -> Vec<(f64, f
     corners
 }
 
-/// Poses every `spacing` metres along the corners. Each has the heading of its leg, the last one `final_yaw`. A way of
+/// Poses every `spacing` metres along the corners. Each has the heading of its leg, the last one `final_yaw`. A path of
 /// length zero has its start and its goal, because followers expect both.
 pub fn sample(corners: &[(f64, f64)], spacing: f64, start_yaw: f64, final_yaw: f64) -> Vec<PlanarPose> {
     let length: f64 = corners
@@ -267,8 +267,12 @@ pub fn sample(corners: &[(f64, f64)], spacing: f64, start_yaw: f64, final_yaw: f
         }
         let count = (length / spacing).ceil().max(1.0);
         for step in 0..count as usize {
-            let share = step as f64 / count;
-            poses.push(PlanarPose::new(leg[0].0 + share * x, leg[0].1 + share * y, yaw));
+            let fraction = step as f64 / count;
+            poses.push(PlanarPose::new(
+                leg[0].0 + fraction * x,
+                leg[0].1 + fraction * y,
+                yaw,
+            ));
         }
     }
     if let Some(&(x, y)) = corners.last() {
@@ -377,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn says_why_there_is_no_path() {
+    fn a_missing_path_has_its_reason() {
         let map = Map::from_text("......\n......\n##..##\n.####.\n......\n......", 0.5, (0.0, 0.0)).unwrap();
         let space = Space {
             map: Some(&map),
@@ -394,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_a_place_too_close_to_a_wall() {
+    fn a_start_too_close_to_a_wall_is_allowed() {
         let map = Map::from_text(
             "........\n........\n........\n........\n........\n########",
             0.25,

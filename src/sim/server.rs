@@ -70,13 +70,13 @@ pub enum Event<A: Action> {
 /// The state of an action server.
 pub struct Server<E: Execution> {
     plan: ActionPlan,
-    arrived: u64,
-    waiting: Vec<Waiting<E>>,
+    goal_count: u64,
+    pending: Vec<PendingGoal<E>>,
     active: Option<Active<E>>,
-    returns: Option<Option<Time>>,
+    return_time: Option<Option<Time>>,
 }
 
-struct Waiting<E: Execution> {
+struct PendingGoal<E: Execution> {
     number: GoalNumber,
     goal: <E::Action as Action>::Goal,
     answer_at: Time,
@@ -94,10 +94,10 @@ impl<E: Execution> Default for Server<E> {
     fn default() -> Self {
         Self {
             plan: ActionPlan::default(),
-            arrived: 0,
-            waiting: Vec::new(),
+            goal_count: 0,
+            pending: Vec::new(),
             active: None,
-            returns: None,
+            return_time: None,
         }
     }
 }
@@ -110,8 +110,8 @@ impl<E: Execution> Server<E> {
 
     /// Takes a goal. An event of a later [`Server::step`] answers it.
     pub fn receive(&mut self, goal: <E::Action as Action>::Goal, now: Time) -> GoalNumber {
-        self.arrived += 1;
-        let number = GoalNumber(self.arrived);
+        self.goal_count += 1;
+        let number = GoalNumber(self.goal_count);
         if self.is_gone() {
             // The goal was sent when the server vanished: there is no server to answer.
             return number;
@@ -121,7 +121,7 @@ impl<E: Execution> Server<E> {
         } else {
             Duration::ZERO
         };
-        self.waiting.push(Waiting {
+        self.pending.push(PendingGoal {
             number,
             goal,
             answer_at: now + delay,
@@ -150,33 +150,33 @@ impl<E: Execution> Server<E> {
 
     /// Returns whether a fault has removed the server from the network.
     pub fn is_gone(&self) -> bool {
-        self.returns.is_some()
+        self.return_time.is_some()
     }
 
     /// Advances by one step of the world. The events are appended to `events`, in order.
     pub fn step(&mut self, world: &mut World, events: &mut Vec<Event<E::Action>>) {
-        if let Some(returns) = self.returns {
-            if returns.is_some_and(|returns| returns <= world.now()) {
-                self.returns = None;
+        if let Some(return_time) = self.return_time {
+            if return_time.is_some_and(|return_time| return_time <= world.now()) {
+                self.return_time = None;
                 events.push(Event::Returned);
             }
             return;
         }
         self.admit(world, events);
-        self.work(world, events);
+        self.step_active_goal(world, events);
     }
 
     /// Answers the goals whose answer is due, between two steps, so a client need not wait for the next step.
     pub fn admit(&mut self, world: &mut World, events: &mut Vec<Event<E::Action>>) {
         let now = world.now();
-        while let Some(index) = self.waiting.iter().position(|waiting| waiting.answer_at <= now) {
-            let waiting = self.waiting.remove(index);
-            self.answer(&waiting, world, events);
+        while let Some(index) = self.pending.iter().position(|pending| pending.answer_at <= now) {
+            let pending = self.pending.remove(index);
+            self.answer(&pending, world, events);
         }
     }
 
-    fn answer(&mut self, waiting: &Waiting<E>, world: &mut World, events: &mut Vec<Event<E::Action>>) {
-        let number = waiting.number;
+    fn answer(&mut self, pending: &PendingGoal<E>, world: &mut World, events: &mut Vec<Event<E::Action>>) {
+        let number = pending.number;
         if self.plan.refuse.contains(number.0) {
             events.push(Event::Refused(number));
             return;
@@ -193,7 +193,7 @@ impl<E: Execution> Server<E> {
             events.push(Event::Ended(previous.number, TerminalStatus::Aborted, empty));
         }
         match E::start(
-            &waiting.goal,
+            &pending.goal,
             previous.as_ref().map(|previous| &previous.execution),
             world,
         ) {
@@ -210,7 +210,7 @@ impl<E: Execution> Server<E> {
         }
     }
 
-    fn work(&mut self, world: &mut World, events: &mut Vec<Event<E::Action>>) {
+    fn step_active_goal(&mut self, world: &mut World, events: &mut Vec<Event<E::Action>>) {
         let now = world.now();
         let Some(active) = &mut self.active else {
             return;
@@ -219,8 +219,8 @@ impl<E: Execution> Server<E> {
         let since = now.since(active.since);
         if self.plan.vanish.contains(number.0) && since >= self.plan.vanish_after {
             self.active = None;
-            self.waiting.clear();
-            self.returns = Some(self.plan.return_after.map(|pause| now + pause));
+            self.pending.clear();
+            self.return_time = Some(self.plan.return_after.map(|pause| now + pause));
             events.push(Event::Vanished);
             return;
         }
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_goal_takes_the_place_of_the_older() {
+    fn a_newer_goal_replaces_the_older_one() {
         let mut bench = waiting(&ActionFaults::default());
         bench.send(wait(5.0));
         bench.run(1.0);

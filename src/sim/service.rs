@@ -7,16 +7,16 @@ use super::faults::ServicePlan;
 /// Requests that wait for their answer. `T` contains everything that the ROS layer needs to answer one.
 pub struct ServiceQueue<T> {
     plan: ServicePlan,
-    arrived: u64,
-    waiting: Vec<(Time, T)>,
+    request_count: u64,
+    pending: Vec<(Time, T)>,
 }
 
 impl<T> Default for ServiceQueue<T> {
     fn default() -> Self {
         Self {
             plan: ServicePlan::default(),
-            arrived: 0,
-            waiting: Vec::new(),
+            request_count: 0,
+            pending: Vec::new(),
         }
     }
 }
@@ -30,20 +30,20 @@ impl<T> ServiceQueue<T> {
     /// Takes a request. A request that is never answered is returned.
     #[must_use]
     pub fn receive(&mut self, request: T, now: Time) -> Option<T> {
-        self.arrived += 1;
-        if self.plan.ignore.contains(self.arrived) {
+        self.request_count += 1;
+        if self.plan.ignore.contains(self.request_count) {
             return Some(request);
         }
-        self.waiting.push((now + self.plan.answer_delay, request));
+        self.pending.push((now + self.plan.answer_delay, request));
         None
     }
 
     /// The requests to execute and answer now, in order of arrival.
     pub fn due(&mut self, now: Time) -> Vec<T> {
-        let (due, later) = std::mem::take(&mut self.waiting)
+        let (due, later) = std::mem::take(&mut self.pending)
             .into_iter()
             .partition(|(at, _)| *at <= now);
-        self.waiting = later;
+        self.pending = later;
         let due: Vec<(Time, T)> = due;
         due.into_iter().map(|(_, request)| request).collect()
     }

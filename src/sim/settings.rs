@@ -159,15 +159,23 @@ impl Settings {
     /// All parameters, as declared.
     pub fn parameters() -> Vec<Parameter> {
         let mut all = Base::table();
-        let named = |server: &str, row: Parameter| Parameter {
+        let with_prefix = |server: &str, row: Parameter| Parameter {
             name: format!("faults.{server}.{}", row.name),
             ..row
         };
         for server in ACTION_SERVERS {
-            all.extend(ActionFaults::table().into_iter().map(|row| named(server, row)));
+            all.extend(
+                ActionFaults::table()
+                    .into_iter()
+                    .map(|row| with_prefix(server, row)),
+            );
         }
         for server in SERVICE_SERVERS {
-            all.extend(ServiceFaults::table().into_iter().map(|row| named(server, row)));
+            all.extend(
+                ServiceFaults::table()
+                    .into_iter()
+                    .map(|row| with_prefix(server, row)),
+            );
         }
         all
     }
@@ -179,16 +187,16 @@ impl Settings {
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), SettingError> {
         let mut changed = self.clone();
         if let Some((server, key)) = name.strip_prefix("faults.").and_then(|rest| rest.split_once('.')) {
-            let readable = |error: FaultError| SettingError::Text {
+            let to_setting_error = |error: FaultError| SettingError::Text {
                 name: name.to_owned(),
                 reason: error.to_string(),
             };
             if let Some(index) = ACTION_SERVERS.iter().position(|known| *known == server) {
                 changed.actions[index].assign_key(key, name, value)?;
-                changed.actions[index].check().map_err(readable)?;
+                changed.actions[index].check().map_err(to_setting_error)?;
             } else if let Some(index) = SERVICE_SERVERS.iter().position(|known| *known == server) {
                 changed.services[index].assign_key(key, name, value)?;
-                changed.services[index].check().map_err(readable)?;
+                changed.services[index].check().map_err(to_setting_error)?;
             } else {
                 return Err(SettingError::Unknown(name.to_owned()));
             }
@@ -338,7 +346,7 @@ impl Base {
     }
 
     /// Returns whether a list of ids (such as `planner_ids`) contains `id`.
-    pub fn knows(list: &str, id: &str) -> bool {
+    pub fn contains_id(list: &str, id: &str) -> bool {
         let mut known = list
             .split(',')
             .map(str::trim)
@@ -403,8 +411,12 @@ mod tests {
 
     #[test]
     fn ids_are_known_as_in_nav2() {
-        assert!(Base::knows("", "anything") && Base::knows("GridBased", ""));
-        assert!(!Base::knows("A, B", "") && Base::knows("A, B", "B") && !Base::knows("A, B", "C"));
+        assert!(Base::contains_id("", "anything") && Base::contains_id("GridBased", ""));
+        assert!(
+            !Base::contains_id("A, B", "")
+                && Base::contains_id("A, B", "B")
+                && !Base::contains_id("A, B", "C")
+        );
     }
 
     #[test]

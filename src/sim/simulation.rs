@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn same_seed_same_track() {
+    fn the_same_seed_gives_the_same_track() {
         let run = |seed| {
             let mut parameters = house();
             parameters.push(("drive_noise", Value::Double(0.1)));
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn two_goals_left_running_are_a_conflict() {
+    fn two_active_drive_goals_are_a_conflict() {
         let mut simulation = simulation(&[]);
         let now = simulation.now();
         simulation.spin.receive(

@@ -69,7 +69,7 @@ impl Execution for Smoothing {
         _previous: Option<&Self>,
         world: &mut World,
     ) -> Result<Self, SmoothPathResult> {
-        if !Base::knows(&world.settings.smoother_ids, &goal.smoother_id) {
+        if !Base::contains_id(&world.settings.smoother_ids, &goal.smoother_id) {
             let text = format!("there is no smoother `{}`", goal.smoother_id);
             return Err(SmoothPath::failure(SmoothPath::INVALID_SMOOTHER, &text));
         }

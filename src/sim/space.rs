@@ -31,8 +31,8 @@ pub struct Space<'a> {
     pub discs: &'a [Disc],
 }
 
-/// Minimum distance between the points that [`Space::sees`] checks, in metres; half of a usual cell.
-const FINEST: f64 = 0.025;
+/// Minimum distance between the points that [`Space::is_line_free`] checks, in metres; half of a usual cell.
+const MIN_STEP: f64 = 0.025;
 
 impl Space<'_> {
     /// Distance from the point to the nearest obstacle, in metres; negative inside one, infinite without obstacles.
@@ -57,20 +57,22 @@ impl Space<'_> {
 
     /// Returns whether a disc of `radius` metres can move straight from one point to the other. The step is the
     /// clearance, so open space needs few lookups.
-    pub fn sees(&self, from: (f64, f64), to: (f64, f64), radius: f64) -> bool {
+    pub fn is_line_free(&self, from: (f64, f64), to: (f64, f64), radius: f64) -> bool {
         let length = (to.0 - from.0).hypot(to.1 - from.1);
-        let mut at = 0.0;
+        let mut distance = 0.0;
         loop {
-            let share = if length > 0.0 { at / length } else { 0.0 };
-            let clearance =
-                self.clearance(from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1));
+            let fraction = if length > 0.0 { distance / length } else { 0.0 };
+            let clearance = self.clearance(
+                from.0 + fraction * (to.0 - from.0),
+                from.1 + fraction * (to.1 - from.1),
+            );
             if clearance.is_nan() || clearance < radius {
                 return false;
             }
-            if at >= length {
+            if distance >= length {
                 return true;
             }
-            at = (at + (clearance - radius).max(FINEST)).min(length);
+            distance = (distance + (clearance - radius).max(MIN_STEP)).min(length);
         }
     }
 }
@@ -94,9 +96,9 @@ mod tests {
         };
         assert!((space.clearance(0.5, 1.5) - 0.75).abs() < 1e-9);
         assert!(space.clearance(2.5, 1.5) < 0.0);
-        assert!(space.sees((0.1, 2.5), (3.9, 2.5), 0.4));
-        assert!(!space.sees((0.1, 2.5), (3.9, 2.5), 0.6));
-        assert!(!space.sees((1.5, 1.5), (3.5, 1.5), 0.1));
+        assert!(space.is_line_free((0.1, 2.5), (3.9, 2.5), 0.4));
+        assert!(!space.is_line_free((0.1, 2.5), (3.9, 2.5), 0.6));
+        assert!(!space.is_line_free((1.5, 1.5), (3.5, 1.5), 0.1));
     }
 
     #[test]
@@ -105,7 +107,7 @@ mod tests {
             map: None,
             discs: &[],
         };
-        assert!(space.sees((0.0, 0.0), (1e9, 0.0), 1.0));
+        assert!(space.is_line_free((0.0, 0.0), (1e9, 0.0), 1.0));
         assert!(space.contains(1e9, 0.0) && !space.contains(f64::NAN, 0.0));
     }
 }

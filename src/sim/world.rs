@@ -45,7 +45,7 @@ pub struct World {
     pub conflicts: u64,
     obstacles: Vec<Obstacle>,
     ghosts: Vec<Obstacle>,
-    present: Vec<Disc>,
+    present_discs: Vec<Disc>,
     now: Time,
     driver: Option<&'static str>,
     commanded_at: Time,
@@ -87,14 +87,14 @@ impl World {
             conflicts: 0,
             obstacles: parse_obstacles(&settings.obstacles).unwrap_or_default(),
             ghosts: parse_obstacles(&settings.ghosts).unwrap_or_default(),
-            present: Vec::new(),
+            present_discs: Vec::new(),
             now: Time::ZERO,
             driver: None,
             commanded_at: Time::ZERO,
             frames: Frames::new(&settings),
             settings,
         };
-        world.observe();
+        world.update_costmaps();
         Ok(world)
     }
 
@@ -104,7 +104,7 @@ impl World {
     /// # Errors
     /// A map that cannot be read. Nothing has changed then.
     pub fn configure(&mut self, settings: Base) -> Result<(), MapError> {
-        let key = |settings: &Base| {
+        let map_parameters = |settings: &Base| {
             let origin = (
                 settings.map_origin_x,
                 settings.map_origin_y,
@@ -112,7 +112,7 @@ impl World {
             );
             (settings.map_file.clone(), settings.map_text.clone(), origin)
         };
-        if key(&settings) != key(&self.settings) {
+        if map_parameters(&settings) != map_parameters(&self.settings) {
             self.map = load_map(&settings)?;
         }
         if settings.ghosts != self.settings.ghosts || settings.obstacles != self.settings.obstacles {
@@ -163,26 +163,26 @@ impl World {
         }
         self.driver = None;
         self.now = self.now + period;
-        self.observe();
-        let driven = self.robot.driven;
+        self.update_costmaps();
+        let driven_before = self.robot.driven;
         let space = Space {
             map: self.map.as_deref(),
-            discs: &self.present,
+            discs: &self.present_discs,
         };
         let radius = self.settings.robot_radius;
         self.robot
             .step(seconds, |pose| space.clearance(pose.x, pose.y) - radius);
-        let metres = self.robot.driven - driven;
+        let metres = self.robot.driven - driven_before;
         self.battery
             .step(&self.settings, &self.robot.pose, seconds, metres);
     }
 
-    fn observe(&mut self) {
-        let there = self
+    fn update_costmaps(&mut self) {
+        let present_obstacles = self
             .obstacles
             .iter()
             .filter(|obstacle| obstacle.is_present(self.now));
-        self.present = there.map(|obstacle| obstacle.disc).collect();
+        self.present_discs = present_obstacles.map(|obstacle| obstacle.disc).collect();
         for costmap in [&mut self.global_costmap, &mut self.local_costmap] {
             let range = self.settings.sensor_range;
             costmap.update(&self.obstacles, &self.ghosts, &self.robot.pose, range, self.now);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_when_nobody_drives() {
+    fn stops_without_commands() {
         let mut world = World::new(Base::default()).unwrap();
         drive(&mut world, 100, 0.5, 0.0);
         assert_eq!(world.robot.speed, 0.5);

@@ -26,13 +26,13 @@ use crate::sim::smoother::Smoothing;
 use super::parameters::SharedSettings;
 use super::{NodeError, TIMEOUT};
 
-/// Feedback messages per second of a goal with a flood.
+/// Feedback messages per second of the fault `flood_goals`.
 const FLOOD_RATE: f64 = 10_000.0;
-/// Maximum number of these in one step, after a delay of the simulation.
+/// Maximum number of these messages in one step, after a delay of the simulation.
 const MAX_FEEDBACK_PER_STEP: f64 = 500.0;
 
 /// A message from a client to a server.
-enum Arrival<A: ServedAction> {
+enum ClientMessage<A: ServedAction> {
     Goal(GoalRequest<A>),
     Cancel(GoalId),
 }
@@ -42,7 +42,7 @@ type Numbers = Arc<Mutex<BTreeMap<GoalId, GoalNumber>>>;
 
 /// The handler of one server, on the node's thread.
 struct GoalHandler<A: ServedAction> {
-    arrivals: Sender<Arrival<A>>,
+    messages: Sender<ClientMessage<A>>,
     numbers: Numbers,
     /// The current settings, not those of the last step: a cancel is answered at once, and a client that sets a
     /// parameter and then cancels expects the new value.
@@ -52,9 +52,9 @@ struct GoalHandler<A: ServedAction> {
 }
 
 impl<A: ServedAction> GoalHandler<A> {
-    fn forward(&self, arrival: Arrival<A>) {
+    fn forward(&self, message: ClientMessage<A>) {
         // At the end of the process there is no receiver. A goal is then refused by its drop.
-        let _ = self.arrivals.send(arrival);
+        let _ = self.messages.send(message);
         self.wake.notify();
     }
 }
@@ -64,7 +64,7 @@ where
     GoalRequest<A>: Send,
 {
     fn goal(&mut self, request: GoalRequest<A>) {
-        self.forward(Arrival::Goal(request));
+        self.forward(ClientMessage::Goal(request));
     }
 
     fn may_cancel(&mut self, goal: GoalId) -> CancelDecision {
@@ -80,7 +80,7 @@ where
     }
 
     fn cancel(&mut self, goal: GoalId) {
-        self.forward(Arrival::Cancel(goal));
+        self.forward(ClientMessage::Cancel(goal));
     }
 
     fn may_answer(&mut self, goal: GoalId) -> bool {
@@ -92,25 +92,25 @@ where
 }
 
 /// One action server on the network.
-struct Port<E: Execution<Action: ServedAction>> {
-    arrivals: Receiver<Arrival<E::Action>>,
-    doorbell: Sender<Arrival<E::Action>>,
+struct ActionPort<E: Execution<Action: ServedAction>> {
+    messages: Receiver<ClientMessage<E::Action>>,
+    message_sender: Sender<ClientMessage<E::Action>>,
     numbers: Numbers,
     settings: SharedSettings,
     wake: Wake,
     clock: Clock,
-    waiting: BTreeMap<GoalNumber, GoalRequest<E::Action>>,
+    pending_requests: BTreeMap<GoalNumber, GoalRequest<E::Action>>,
     /// Each goal with its fault plan at acceptance.
     goals: BTreeMap<GoalNumber, (ServerGoal<E::Action>, ActionPlan)>,
     /// Deliberately late answers, with their times.
-    held: Vec<(Time, Box<dyn FnOnce() + Send>)>,
-    flooded: Time,
+    delayed_answers: Vec<(Time, Box<dyn FnOnce() + Send>)>,
+    last_flood: Time,
     namespace: String,
     /// A separate node, for a server that may vanish: an endpoint leaves the network only with its node.
     own_node: Option<Executor>,
 }
 
-impl<E: Execution<Action: ServedAction>> Port<E>
+impl<E: Execution<Action: ServedAction>> ActionPort<E>
 where
     GoalRequest<E::Action>: Send,
     <<<E::Action as ActionType>::Wire as r2r::WrappedActionTypeSupport>::SendGoal as WrappedServiceTypeSupport>::Request:
@@ -119,32 +119,32 @@ where
         Send,
 {
     fn open(ros: &Ros, settings: &SharedSettings, wake: &Wake) -> Result<Self, NodeError> {
-        let (doorbell, arrivals) = channel();
+        let (message_sender, messages) = channel();
         let mut port = Self {
-            arrivals,
-            doorbell,
+            messages,
+            message_sender,
             numbers: Arc::default(),
             settings: settings.clone(),
             wake: wake.clone(),
             clock: ros.clock().clone(),
-            waiting: BTreeMap::new(),
+            pending_requests: BTreeMap::new(),
             goals: BTreeMap::new(),
-            held: Vec::new(),
-            flooded: Time::ZERO,
+            delayed_answers: Vec::new(),
+            last_flood: Time::ZERO,
             namespace: ros.handle().namespace().to_owned(),
             own_node: None,
         };
         if settings.get().action_faults(E::SERVER).vanish_goals.trim().is_empty() {
             port.serve(ros.handle())?;
         } else {
-            port.appear()?;
+            port.start_own_node()?;
         }
         Ok(port)
     }
 
     fn serve(&self, handle: &RosHandle) -> Result<(), RosError> {
         let goal_handler = GoalHandler {
-            arrivals: self.doorbell.clone(),
+            messages: self.message_sender.clone(),
             numbers: Arc::clone(&self.numbers),
             settings: self.settings.clone(),
             server: E::SERVER,
@@ -163,30 +163,30 @@ where
         Ok(())
     }
 
-    fn appear(&mut self) -> Result<(), RosError> {
+    fn start_own_node(&mut self) -> Result<(), RosError> {
         let (executor, _) = Executor::start(&format!("nav_sim_{}", E::SERVER), &self.namespace, Listening::Together)?;
         self.serve(executor.handle())?;
         self.own_node = Some(executor);
         Ok(())
     }
 
-    fn take(&mut self, model: &mut Server<E>, now: Time) {
-        for (_, answer) in self.held.extract_if(.., |(due, _)| *due <= now) {
+    fn receive_messages(&mut self, server: &mut Server<E>, now: Time) {
+        for (_, answer) in self.delayed_answers.extract_if(.., |(due, _)| *due <= now) {
             answer();
         }
-        self.flood(now);
-        while let Ok(arrival) = self.arrivals.try_recv() {
-            match arrival {
-                Arrival::Goal(request) => {
-                    let number = model.receive(request.goal().as_ref().clone(), now);
+        self.send_flood(now);
+        while let Ok(message) = self.messages.try_recv() {
+            match message {
+                ClientMessage::Goal(request) => {
+                    let number = server.receive(request.goal().as_ref().clone(), now);
                     tracing::debug!("{}: goal {} arrived", E::SERVER, number.0);
-                    self.waiting.insert(number, request);
+                    self.pending_requests.insert(number, request);
                 }
-                Arrival::Cancel(goal) => {
+                ClientMessage::Cancel(goal) => {
                     let number = lock(&self.numbers).get(&goal).copied();
                     if let Some(number) = number {
                         tracing::debug!("{}: goal {}: cancel request accepted", E::SERVER, number.0);
-                        model.cancel(number, now);
+                        server.cancel(number, now);
                     }
                 }
             }
@@ -194,9 +194,9 @@ where
     }
 
     /// Sends the part of the 10,000 feedback messages per second that is due.
-    fn flood(&mut self, now: Time) {
-        let due = (now.since(self.flooded).as_secs_f64() * FLOOD_RATE).min(MAX_FEEDBACK_PER_STEP) as usize;
-        self.flooded = now;
+    fn send_flood(&mut self, now: Time) {
+        let due = (now.since(self.last_flood).as_secs_f64() * FLOOD_RATE).min(MAX_FEEDBACK_PER_STEP) as usize;
+        self.last_flood = now;
         for (number, (goal, plan)) in &self.goals {
             if plan.flood.contains(number.0) {
                 let feedback = <E::Action as Action>::Feedback::default();
@@ -220,13 +220,13 @@ where
                 Event::Accepted(number) => self.accept(number, now),
                 Event::Ignored(number) => {
                     tracing::debug!("{}: goal {} ignored", E::SERVER, number.0);
-                    if let Some(request) = self.waiting.remove(&number) {
+                    if let Some(request) = self.pending_requests.remove(&number) {
                         request.ignore();
                     }
                 }
                 Event::Refused(number) => {
                     tracing::debug!("{}: goal {} refused", E::SERVER, number.0);
-                    if let Some(request) = self.waiting.remove(&number) {
+                    if let Some(request) = self.pending_requests.remove(&number) {
                         request.reject();
                     }
                 }
@@ -240,7 +240,7 @@ where
                 Event::Vanished => self.vanish(),
                 Event::Returned => {
                     tracing::info!("{} is back", E::SERVER);
-                    if let Err(error) = self.appear() {
+                    if let Err(error) = self.start_own_node() {
                         tracing::error!("{} not started again: {error}", E::SERVER);
                     }
                 }
@@ -249,7 +249,7 @@ where
     }
 
     fn accept(&mut self, number: GoalNumber, now: Time) {
-        let Some(request) = self.waiting.remove(&number) else {
+        let Some(request) = self.pending_requests.remove(&number) else {
             return;
         };
         let id = request.id();
@@ -257,7 +257,7 @@ where
         lock(&self.numbers).insert(id, number);
         let plan = self.plan();
         let (goal, answer) = match request.take() {
-            Ok(taken) => taken,
+            Ok(accepted) => accepted,
             Err(error) => return tracing::warn!("{}: goal {}: {error}", E::SERVER, number.0),
         };
         tracing::debug!("{}: goal {} accepted", E::SERVER, number.0);
@@ -266,7 +266,7 @@ where
         }
         if plan.late_answer.contains(number.0) {
             let due = now + plan.answer_delay;
-            self.held.push((due, Box::new(move || answer.send())));
+            self.delayed_answers.push((due, Box::new(move || answer.send())));
         } else if !plan.mute.contains(number.0) {
             answer.send();
         }
@@ -302,7 +302,7 @@ where
             let results = goal.finish_without_result(status, result);
             results.map(|results| {
                 let due = now + plan.answer_delay;
-                self.held.push((due, Box::new(move || results.send())));
+                self.delayed_answers.push((due, Box::new(move || results.send())));
             })
         } else {
             goal.finish(status, result)
@@ -321,10 +321,10 @@ where
         tracing::info!("{} vanishes", E::SERVER);
         self.own_node = None;
         self.goals.clear();
-        self.held.clear();
-        self.waiting.clear();
+        self.delayed_answers.clear();
+        self.pending_requests.clear();
         lock(&self.numbers).clear();
-        while self.arrivals.try_recv().is_ok() {}
+        while self.messages.try_recv().is_ok() {}
     }
 }
 
@@ -336,25 +336,25 @@ fn lock(numbers: &Numbers) -> MutexGuard<'_, BTreeMap<GoalId, GoalNumber>> {
 macro_rules! ports {
     ($($field:ident: $execution:ty,)*) => {
         /// All action servers.
-        pub(super) struct Ports {
-            $($field: Port<$execution>,)*
+        pub(super) struct ActionPorts {
+            $($field: ActionPort<$execution>,)*
         }
 
-        impl Ports {
+        impl ActionPorts {
             pub(super) fn open(
                 ros: &Ros,
                 settings: &SharedSettings,
                 wake: &Wake,
             ) -> Result<Self, NodeError> {
                 Ok(Self {
-                    $($field: Port::open(ros, settings, wake)?,)*
+                    $($field: ActionPort::open(ros, settings, wake)?,)*
                 })
             }
 
             /// Passes received messages to the servers.
-            pub(super) fn take(&mut self, simulation: &mut Simulation) {
+            pub(super) fn receive_messages(&mut self, simulation: &mut Simulation) {
                 let now = simulation.now();
-                $(self.$field.take(&mut simulation.$field, now);)*
+                $(self.$field.receive_messages(&mut simulation.$field, now);)*
             }
 
             /// Sends the events to the clients, and empties `events`.

@@ -20,7 +20,7 @@ use crate::ros::{Clock, Ros, RosError, Wake};
 use super::pace::{Pace, Rate};
 use super::settings::Settings;
 use super::simulation::{ConfigureError, Events, Simulation};
-use actions::Ports;
+use actions::ActionPorts;
 use parameters::SharedSettings;
 use services::Services;
 use topics::Topics;
@@ -42,7 +42,7 @@ pub enum NodeError {
     Signals(std::io::Error),
     /// The thread of the node has ended.
     #[error("the ROS node ended: {0}")]
-    Died(String),
+    ThreadEnded(String),
 }
 
 /// Time limit for calls to the node's thread at start.
@@ -56,32 +56,32 @@ const WARNING_RATE: f64 = 0.2;
 /// [`NodeError`].
 pub fn run(profile: Option<Profile>) -> Result<(), NodeError> {
     let ros = Ros::start("nav_sim", "")?;
-    // The middleware has read it for the first node.
+    // The middleware has read the profile for the first node.
     drop(profile);
     let wake = Wake::new();
-    let (changes, changed) = channel();
-    let settings = parameters::declare(ros.parameters(), changes, &wake)?;
+    let (changes_sender, changes) = channel();
+    let settings = parameters::declare(ros.parameters(), changes_sender, &wake)?;
     let simulation = Simulation::new(&settings.get())?;
-    let ending = end_on_signals(&wake)?;
-    let node = Node::open(&ros, simulation, &settings, changed, &wake)?;
+    let end_signal = watch_signals(&wake)?;
+    let node = Node::open(&ros, simulation, &settings, changes, &wake)?;
     ros.serve_parameters()?;
     let on_exit = wake.clone();
     ros.handle().on_thread_exit(move || on_exit.notify());
     tracing::info!("nav_sim is ready");
-    node.run(&ros, &ending, &wake)
+    node.run(&ros, &end_signal, &wake)
 }
 
 /// The simulation with its connections to the network.
 struct Node {
     simulation: Simulation,
-    ports: Ports,
+    ports: ActionPorts,
     services: Services,
     topics: Topics,
-    changed: Receiver<Settings>,
+    changes: Receiver<Settings>,
     state_rate: Rate,
     battery_rate: Rate,
-    warnings: Rate,
-    conflicts: u64,
+    warning_rate: Rate,
+    reported_conflicts: u64,
 }
 
 impl Node {
@@ -89,10 +89,10 @@ impl Node {
         ros: &Ros,
         simulation: Simulation,
         settings: &SharedSettings,
-        changed: Receiver<Settings>,
+        changes: Receiver<Settings>,
         wake: &Wake,
     ) -> Result<Self, NodeError> {
-        let ports = Ports::open(ros, settings, wake)?;
+        let ports = ActionPorts::open(ros, settings, wake)?;
         let mut services = Services::open(ros, wake)?;
         services.configure(&settings.get())?;
         let topics = ros.handle().with_node_blocking(TIMEOUT, Topics::open)??;
@@ -101,41 +101,41 @@ impl Node {
             ports,
             services,
             topics,
-            changed,
+            changes,
             state_rate: Rate::default(),
             battery_rate: Rate::default(),
-            warnings: Rate::default(),
-            conflicts: 0,
+            warning_rate: Rate::default(),
+            reported_conflicts: 0,
         })
     }
 
-    fn run(mut self, ros: &Ros, ending: &Receiver<()>, wake: &Wake) -> Result<(), NodeError> {
+    fn run(mut self, ros: &Ros, end_signal: &Receiver<()>, wake: &Wake) -> Result<(), NodeError> {
         // A separate clock: the pace is real time, also if `use_sim_time` is set for the stamps.
-        let wall = Clock::new(false);
+        let real_time = Clock::new(false);
         let mut events = Events::default();
-        let mut pace = self.pace(wall.now());
+        let mut pace = self.pace(real_time.now());
         loop {
             if let Some(end) = ros.handle().thread_exit() {
-                return end.map_err(NodeError::Died);
+                return end.map_err(NodeError::ThreadEnded);
             }
-            if ending.try_recv().is_ok() {
+            if end_signal.try_recv().is_ok() {
                 return Ok(());
             }
-            while let Ok(settings) = self.changed.try_recv() {
+            while let Ok(settings) = self.changes.try_recv() {
                 self.configure(&settings);
-                pace = self.pace(wall.now());
+                pace = self.pace(real_time.now());
             }
-            self.ports.take(&mut self.simulation);
-            self.services.take(self.simulation.now());
+            self.ports.receive_messages(&mut self.simulation);
+            self.services.receive_requests(self.simulation.now());
             self.simulation.admit(&mut events);
             self.ports.apply_events(&mut events, self.simulation.now());
-            for _ in 0..pace.due(wall.now()) {
+            for _ in 0..pace.due(real_time.now()) {
                 self.simulation.step(&mut events);
                 self.ports.apply_events(&mut events, self.simulation.now());
                 self.publish(ros.clock());
             }
             self.services.answer(&mut self.simulation);
-            wall.sleep_until(pace.next(), wake);
+            real_time.sleep_until(pace.next(), wake);
         }
     }
 
@@ -145,9 +145,9 @@ impl Node {
     }
 
     fn configure(&mut self, settings: &Settings) {
-        let configured = self.simulation.configure(settings);
-        let configured = configured.and_then(|()| self.services.configure(settings));
-        if let Err(error) = configured {
+        let result = self.simulation.configure(settings);
+        let result = result.and_then(|()| self.services.configure(settings));
+        if let Err(error) = result {
             // The validators have checked the settings. This happens only if a map file has changed since.
             tracing::error!("parameters not applied: {error}");
         }
@@ -169,19 +169,19 @@ impl Node {
         if self.battery_rate.is_due(now, settings.battery_rate) {
             self.topics.battery(world, stamp);
         }
-        if world.conflicts > self.conflicts && self.warnings.is_due(now, WARNING_RATE) {
+        if world.conflicts > self.reported_conflicts && self.warning_rate.is_due(now, WARNING_RATE) {
             tracing::warn!(
                 "two servers drive the robot at once ({} steps so far): a goal was not cancelled",
                 world.conflicts
             );
-            self.conflicts = world.conflicts;
+            self.reported_conflicts = world.conflicts;
         }
     }
 }
 
 /// Sends a message when a signal ends the process (SIGINT, SIGTERM).
-fn end_on_signals(wake: &Wake) -> Result<Receiver<()>, NodeError> {
-    let (ended, ending) = channel();
+fn watch_signals(wake: &Wake) -> Result<Receiver<()>, NodeError> {
+    let (sender, end_signal) = channel();
     let wake = wake.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -203,9 +203,9 @@ fn end_on_signals(wake: &Wake) -> Result<Receiver<()>, NodeError> {
                     _ = terminate.recv() => {}
                 }
             });
-            let _ = ended.send(());
+            let _ = sender.send(());
             wake.notify();
         })
         .map_err(NodeError::Signals)?;
-    Ok(ending)
+    Ok(end_signal)
 }

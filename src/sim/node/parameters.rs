@@ -36,27 +36,29 @@ pub(super) fn declare(
     wake: &Wake,
 ) -> Result<SharedSettings, NodeError> {
     let settings = SharedSettings::default();
-    let mut refused = Vec::new();
+    let mut errors = Vec::new();
     for parameter in Settings::parameters() {
         let name = parameter.name.clone();
         match store.declare(declaration(parameter, &settings)) {
             Ok(value) => {
                 // The validator has just checked it; a default needs no check.
-                if let Some(value) = plain(&value) {
+                if let Some(value) = to_setting_value(&value) {
                     let _ = settings.lock().set(&name, &value);
                 }
             }
-            Err(error) => refused.push(error.to_string()),
+            Err(error) => errors.push(error.to_string()),
         }
     }
-    if !refused.is_empty() {
-        return Err(NodeError::Parameters(refused.join("\n")));
+    if !errors.is_empty() {
+        return Err(NodeError::Parameters(errors.join("\n")));
     }
     let (shared, wake) = (settings.clone(), wake.clone());
     let changes = Mutex::new(changes);
     store.on_change(move |name, value| {
         let mut settings = shared.lock();
-        let Some(value) = plain(value) else { return };
+        let Some(value) = to_setting_value(value) else {
+            return;
+        };
         if settings.set(name, &value).is_ok() {
             let changes = changes.lock().unwrap_or_else(PoisonError::into_inner);
             // At the end of the process there is no receiver.
@@ -77,7 +79,8 @@ fn declaration(parameter: Parameter, settings: &SharedSettings) -> Declaration {
     let (name, settings) = (parameter.name.clone(), settings.clone());
     let check = move |value: &ParameterValue| {
         let mut settings = settings.get();
-        let value = plain(value).ok_or_else(|| format!("`{name}` cannot have a value of that type"))?;
+        let value =
+            to_setting_value(value).ok_or_else(|| format!("`{name}` cannot have a value of that type"))?;
         settings.set(&name, &value).map_err(|error| error.to_string())?;
         if name.starts_with("map_") {
             load_map(&settings.base).map_err(|error| format!("`{name}`: {error}"))?;
@@ -93,7 +96,7 @@ fn declaration(parameter: Parameter, settings: &SharedSettings) -> Declaration {
     }
 }
 
-fn plain(value: &ParameterValue) -> Option<Value> {
+fn to_setting_value(value: &ParameterValue) -> Option<Value> {
     match value {
         ParameterValue::Bool(value) => Some(Value::Bool(*value)),
         ParameterValue::Integer(value) => Some(Value::Int(*value)),

@@ -35,8 +35,8 @@ trait Task: Send {
 
 struct PendingRequest<S: ServiceType> {
     call: ServiceCall<S>,
-    work: fn(&S::Request, Which, &mut Simulation) -> S::Response,
-    which: Which,
+    execute: fn(&S::Request, Which, &mut Simulation) -> S::Response,
+    target: Which,
 }
 
 impl<S: ServiceType> Task for PendingRequest<S>
@@ -44,7 +44,7 @@ where
     ServiceCall<S>: Send,
 {
     fn answer(self: Box<Self>, simulation: &mut Simulation) {
-        let response = (self.work)(self.call.request(), self.which, simulation);
+        let response = (self.execute)(self.call.request(), self.target, simulation);
         self.call.respond(&response);
     }
 
@@ -55,37 +55,41 @@ where
 
 /// Passes requests from the node's thread to a group.
 #[derive(Clone)]
-struct Outbox {
+struct RequestSender {
     tasks: Sender<Box<dyn Task>>,
     wake: Wake,
 }
 
-impl Outbox {
+impl RequestSender {
     fn serve<S: ServiceType>(
         &self,
         node: &mut RosNode,
         name: &str,
-        which: Which,
-        work: fn(&S::Request, Which, &mut Simulation) -> S::Response,
+        target: Which,
+        execute: fn(&S::Request, Which, &mut Simulation) -> S::Response,
     ) -> Result<(), RosError>
     where
         ServiceCall<S>: Send,
     {
-        let outbox = self.clone();
+        let request_sender = self.clone();
         serve_service::<S>(node, name, move |call| {
             // At the end of the process there is no receiver.
-            let _ = outbox.tasks.send(Box::new(PendingRequest { call, work, which }));
-            outbox.wake.notify();
+            let _ = request_sender.tasks.send(Box::new(PendingRequest {
+                call,
+                execute,
+                target,
+            }));
+            request_sender.wake.notify();
         })
     }
 }
 
 impl Services {
     pub(super) fn open(ros: &Ros, wake: &Wake) -> Result<Self, NodeError> {
-        let mut outboxes = Vec::new();
+        let mut request_senders = Vec::new();
         let groups = std::array::from_fn(|_| {
             let (tasks, inbox) = channel();
-            outboxes.push(Outbox {
+            request_senders.push(RequestSender {
                 tasks,
                 wake: wake.clone(),
             });
@@ -96,14 +100,14 @@ impl Services {
         });
         ros.handle().with_node_blocking(TIMEOUT, move |node| {
             // In the order of `SERVICE_SERVERS`.
-            let mut outboxes = outboxes.into_iter();
-            for (which, name) in [(Which::Global, "global_costmap"), (Which::Local, "local_costmap")] {
-                if let Some(outbox) = outboxes.next() {
-                    serve_clearing(&outbox, node, name, which)?;
+            let mut request_senders = request_senders.into_iter();
+            for (target, name) in [(Which::Global, "global_costmap"), (Which::Local, "local_costmap")] {
+                if let Some(request_sender) = request_senders.next() {
+                    serve_clearing(&request_sender, node, name, target)?;
                 }
             }
-            if let Some(outbox) = outboxes.next() {
-                outbox.serve::<IsPathValid>(
+            if let Some(request_sender) = request_senders.next() {
+                request_sender.serve::<IsPathValid>(
                     node,
                     "is_path_valid",
                     Which::Global,
@@ -123,7 +127,7 @@ impl Services {
     }
 
     /// Puts received requests into the queues.
-    pub(super) fn take(&mut self, now: Time) {
+    pub(super) fn receive_requests(&mut self, now: Time) {
         for group in &mut self.groups {
             while let Ok(task) = group.inbox.try_recv() {
                 if let Some(ignored) = group.queue.receive(task, now) {
@@ -143,35 +147,55 @@ impl Services {
     }
 }
 
-fn serve_clearing(outbox: &Outbox, node: &mut RosNode, costmap: &str, which: Which) -> Result<(), RosError> {
+fn serve_clearing(
+    request_sender: &RequestSender,
+    node: &mut RosNode,
+    costmap: &str,
+    target: Which,
+) -> Result<(), RosError> {
     let name = |what: &str| format!("{costmap}/clear_{what}_{costmap}");
-    outbox.serve::<ClearEntireCostmap>(node, &name("entirely"), which, |_, which, simulation| {
-        clear(simulation, which, &Clearing::Entirely);
-        Default::default()
-    })?;
-    outbox.serve::<ClearCostmapExceptRegion>(
+    request_sender.serve::<ClearEntireCostmap>(
         node,
-        &name("except"),
-        which,
-        |request, which, simulation| {
-            clear(simulation, which, &Clearing::ExceptRegion(request.clone()));
+        &name("entirely"),
+        target,
+        |_, target, simulation| {
+            clear(simulation, target, &Clearing::Entirely);
             Default::default()
         },
     )?;
-    outbox.serve::<ClearCostmapAroundRobot>(node, &name("around"), which, |request, which, simulation| {
-        clear(simulation, which, &Clearing::AroundRobot(request.clone()));
-        Default::default()
-    })?;
-    outbox.serve::<ClearCostmapAroundPose>(node, &name("around_pose"), which, |request, which, simulation| {
-        clear(simulation, which, &Clearing::AroundPose(request.clone()));
-        Default::default()
-    })
+    request_sender.serve::<ClearCostmapExceptRegion>(
+        node,
+        &name("except"),
+        target,
+        |request, target, simulation| {
+            clear(simulation, target, &Clearing::ExceptRegion(request.clone()));
+            Default::default()
+        },
+    )?;
+    request_sender.serve::<ClearCostmapAroundRobot>(
+        node,
+        &name("around"),
+        target,
+        |request, target, simulation| {
+            clear(simulation, target, &Clearing::AroundRobot(request.clone()));
+            Default::default()
+        },
+    )?;
+    request_sender.serve::<ClearCostmapAroundPose>(
+        node,
+        &name("around_pose"),
+        target,
+        |request, target, simulation| {
+            clear(simulation, target, &Clearing::AroundPose(request.clone()));
+            Default::default()
+        },
+    )
 }
 
 /// Clears a costmap and logs a failure: the responses of these services have no error field.
-fn clear(simulation: &mut Simulation, which: Which, clearing: &Clearing) {
-    match simulation.clear(which, clearing) {
-        Ok(()) => tracing::debug!("cleared the {which:?} costmap: {clearing:?}"),
-        Err(error) => tracing::warn!("the {which:?} costmap was not cleared: {error}"),
+fn clear(simulation: &mut Simulation, target: Which, clearing: &Clearing) {
+    match simulation.clear(target, clearing) {
+        Ok(()) => tracing::debug!("cleared the {target:?} costmap: {clearing:?}"),
+        Err(error) => tracing::warn!("the {target:?} costmap was not cleared: {error}"),
     }
 }

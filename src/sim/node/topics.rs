@@ -21,19 +21,19 @@ pub(super) struct Topics {
 
 impl Topics {
     pub(super) fn open(node: &mut RosNode) -> Result<Self, RosError> {
-        let some = || QosProfile::default().keep_last(10).reliable();
-        let latched = some().keep_last(1).transient_local();
+        let default_qos = || QosProfile::default().keep_last(10).reliable();
+        let latched = default_qos().keep_last(1).transient_local();
         let static_transforms = node.publisher::<Wire<Transforms>>("/tf_static", latched)?;
         // The robot has no static transforms, but some subscribers wait for the topic.
         let nothing = <Transforms as TopicType>::to_wire(&Vec::new());
         let sent = static_transforms.publish(&nothing);
         sent.map_err(|error| RosError::Send(error.to_string()))?;
         Ok(Self {
-            transforms: node.publisher("/tf", some().keep_last(100))?,
+            transforms: node.publisher("/tf", default_qos().keep_last(100))?,
             _static_transforms: static_transforms,
-            odometry: node.publisher("odom", some())?,
-            battery: node.publisher("/battery_status", some())?,
-            clock: node.publisher("/clock", some().keep_last(1))?,
+            odometry: node.publisher("odom", default_qos())?,
+            battery: node.publisher("/battery_status", default_qos())?,
+            clock: node.publisher("/clock", default_qos().keep_last(1))?,
         })
     }
 
