@@ -142,8 +142,8 @@ mod tests {
         let mut rig = Rig::new();
         let ticket = rig.call(5);
         rig.wire(WireEvent::Response { ticket, payload: 6 });
-        assert_eq!(rig.wanted(), ["call 5", "notify Response(6)"]);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), ["call 5", "notify Response(6)"]);
+        rig.assert_idle();
     }
 
     #[test]
@@ -151,30 +151,30 @@ mod tests {
         let mut rig = Rig::new();
         let ticket = rig.call(5);
         rig.halt(ticket);
-        rig.out.clear();
+        rig.effects.clear();
         rig.wire(WireEvent::Response { ticket, payload: 6 });
-        assert_eq!(rig.wanted(), NOTHING);
+        assert_eq!(rig.take_effects(), NOTHING);
         assert_eq!(rig.goal_tracker.counters().late, 1);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn g8_a_call_that_is_halted_before_its_server_is_there_is_never_sent() {
         let mut rig = Rig::new();
-        rig.gone();
+        rig.server_gone();
         let absent = [rig.start(1), rig.call(5)];
         assert_eq!(rig.goal_tracker.open_tickets(), absent);
         for ticket in absent {
             rig.halt(ticket);
         }
-        rig.back();
-        assert_eq!(rig.wanted(), NOTHING);
+        rig.server_back();
+        assert_eq!(rig.take_effects(), NOTHING);
         let sent = rig.call(6);
         assert_eq!(rig.goal_tracker.open_tickets(), [sent]);
         rig.halt(sent);
         assert_eq!(rig.goal_tracker.open_tickets(), []);
-        rig.pass(10_000);
-        rig.assert_at_rest();
+        rig.advance(10_000);
+        rig.assert_idle();
     }
 
     #[test]
@@ -188,27 +188,27 @@ mod tests {
         ];
         for stop in inputs {
             let mut rig = Rig::new();
-            rig.gone();
+            rig.server_gone();
             let ticket = rig.call(5);
             rig.batch(|rig| {
-                rig.back();
+                rig.server_back();
                 stop(rig, ticket);
             });
-            rig.assert_untouched("its server has just come back");
+            rig.assert_initial_state("its server has just come back");
 
             let mut rig = Rig::new();
             rig.batch(|rig| {
                 let ticket = rig.call(5);
                 stop(rig, ticket);
             });
-            rig.assert_untouched("its server is there");
+            rig.assert_initial_state("its server is there");
 
             let mut rig = Rig::new();
             rig.batch(|rig| {
                 let ticket = rig.cancel_server();
                 stop(rig, ticket);
             });
-            rig.assert_untouched("a cancel request of a leaf");
+            rig.assert_initial_state("a cancel request of a leaf");
         }
     }
 
@@ -217,24 +217,27 @@ mod tests {
         let mut rig = Rig::new();
         rig.batch(|rig| {
             let _ = rig.call(5);
-            rig.gone();
-            rig.back();
+            rig.server_gone();
+            rig.server_back();
         });
-        assert_eq!(rig.wanted(), ["ServerGone", "notify ServerGone"]);
+        assert_eq!(rig.take_effects(), ["ServerGone", "notify ServerGone"]);
         assert_eq!(rig.goal_tracker.counters(), Counters::default());
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn g6_a_silent_service_is_a_failure_within_its_timeout_and_the_request_is_accounted_for() {
         let mut rig = Rig::new();
         let _ = rig.call(5);
-        rig.pass(100);
-        assert_eq!(rig.wanted(), ["call 5", "CallTimedOut", "notify ResponseTimeout"]);
-        rig.pass(10_000);
-        assert_eq!(rig.wanted(), ["forget call"]);
+        rig.advance(100);
+        assert_eq!(
+            rig.take_effects(),
+            ["call 5", "CallTimedOut", "notify ResponseTimeout"]
+        );
+        rig.advance(10_000);
+        assert_eq!(rig.take_effects(), ["forget call"]);
         assert_eq!(rig.goal_tracker.counters().calls_abandoned, 1);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
@@ -243,31 +246,31 @@ mod tests {
         let ticket = rig.call(5);
         rig.halt(ticket);
         let _ = rig.call(6);
-        rig.pass(100);
-        rig.out.clear();
+        rig.advance(100);
+        rig.effects.clear();
         rig.command(Command::ShutDown {
             deadline: rig.now + std::time::Duration::from_secs(2),
         });
-        assert_eq!(rig.wanted(), ["forget call", "forget call"]);
+        assert_eq!(rig.take_effects(), ["forget call", "forget call"]);
         assert_eq!(rig.goal_tracker.counters().calls_abandoned, 2);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn g6_an_absent_or_vanished_service_is_a_failure() {
         let mut rig = Rig::new();
         let _ = rig.call(5);
-        rig.gone();
+        rig.server_gone();
         assert_eq!(
-            rig.wanted(),
+            rig.take_effects(),
             ["call 5", "ServerGone", "notify ServerGone", "forget call"]
         );
         let _ = rig.call(6);
-        rig.pass(149);
-        assert!(rig.wanted().is_empty());
-        rig.pass(1);
-        assert_eq!(rig.wanted(), ["notify ServerGone"]);
-        rig.assert_at_rest();
+        rig.advance(149);
+        assert!(rig.take_effects().is_empty());
+        rig.advance(1);
+        assert_eq!(rig.take_effects(), ["notify ServerGone"]);
+        rig.assert_idle();
     }
 
     #[test]
@@ -279,24 +282,24 @@ mod tests {
             code: CancelCode::None,
             canceling: Vec::new(),
         });
-        assert_eq!(rig.wanted(), ["cancel others", "notify CancelAnswered([])"]);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), ["cancel others", "notify CancelAnswered([])"]);
+        rig.assert_idle();
     }
 
     #[test]
     fn g3_an_answer_to_a_cancel_names_the_goals_of_this_run_only() {
         let mut rig = Rig::new();
-        let (leaf, goal) = rig.run(1);
+        let (leaf, goal) = rig.start_accepted(1);
         let request = rig.cancel_server();
         rig.result(goal, TerminalStatus::Canceled);
-        rig.out.clear();
+        rig.effects.clear();
         rig.wire(WireEvent::CancelAnswered {
             tag: CancelTag::Leaf(request),
             code: CancelCode::None,
             canceling: vec![GoalId([7; 16]), goal],
         });
         let answer = format!("notify CancelAnswered([Some({leaf:?})])");
-        assert_eq!(rig.wanted(), [answer]);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), [answer]);
+        rig.assert_idle();
     }
 }

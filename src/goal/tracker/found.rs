@@ -175,16 +175,16 @@ mod tests {
         let ticket = rig.start(7);
         let goal = rig.sent_goal();
         rig.halt(ticket);
-        rig.pass(10_000);
-        assert_eq!(rig.wanted().last().unwrap(), "GaveUpUnanswered");
-        rig.assert_at_rest();
+        rig.advance(10_000);
+        assert_eq!(rig.take_effects().last().unwrap(), "GaveUpUnanswered");
+        rig.assert_idle();
         rig.accept(goal);
-        assert_eq!(rig.wanted(), ["AcceptedAfterGivingUp", "cancel #65537"]);
+        assert_eq!(rig.take_effects(), ["AcceptedAfterGivingUp", "cancel #65537"]);
         // An answer to a cancel from before the adoption is still under way.
         rig.cancel_answer(goal, 3, CancelCode::UnknownGoal);
         assert_eq!(rig.goal_tracker.live_goals().len(), 1);
         rig.status(&[(goal, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
@@ -194,11 +194,11 @@ mod tests {
         let goal = rig.sent_goal();
         rig.status(&[(goal, GoalStatus::Executing)]);
         rig.result(goal, TerminalStatus::Succeeded);
-        rig.out.clear();
+        rig.effects.clear();
         rig.accept(goal);
-        assert_eq!(rig.wanted(), NOTHING);
+        assert_eq!(rig.take_effects(), NOTHING);
         assert_eq!(rig.goal_tracker.counters().late, 1);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     /// A rig that searches for goals of an earlier run for one second.
@@ -222,15 +222,15 @@ mod tests {
         let mut before = GoalIds::new(1, 77);
         let (over, left) = (before.next_id(), before.next_id());
         rig.status(&[(over, GoalStatus::Executing), (left, GoalStatus::Executing)]);
-        rig.pass(100_000);
+        rig.advance(100_000);
         rig.status(&[(over, GoalStatus::Succeeded), (left, GoalStatus::Executing)]);
-        rig.pass(100_000);
-        assert_eq!(rig.wanted(), NOTHING);
+        rig.advance(100_000);
+        assert_eq!(rig.take_effects(), NOTHING);
         assert!(rig.goal_tracker.is_idle());
         allow(&mut rig, true);
-        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        assert_eq!(rig.take_effects(), ["Adopted", "cancel #65537"]);
         rig.status(&[(left, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
@@ -243,14 +243,14 @@ mod tests {
         rig.status(&left);
         assert_eq!(rig.goal_tracker.live_goals().len(), 0);
         allow(&mut rig, true);
-        rig.pass(100);
+        rig.advance(100);
         assert_eq!(rig.goal_tracker.live_goals().len(), MAX_ADOPTED);
         let mut list = left.clone();
         for (_, status) in &mut list[..MAX_ADOPTED] {
             *status = GoalStatus::Canceled;
         }
         rig.status(&list);
-        rig.pass(100);
+        rig.advance(100);
         assert_eq!(rig.goal_tracker.live_goals().len(), 400 - MAX_ADOPTED);
     }
 
@@ -259,18 +259,18 @@ mod tests {
         let mut rig = adopting();
         allow(&mut rig, true);
         rig.status(&[]);
-        rig.pass(100_000);
+        rig.advance(100_000);
         allow(&mut rig, false);
         let goal = GoalIds::new(1, 77).next_id();
         rig.status(&[(goal, GoalStatus::Executing)]);
-        rig.gone();
+        rig.server_gone();
         allow(&mut rig, true);
-        rig.pass(100_000);
-        assert_eq!(rig.wanted(), NOTHING, "its server is not there");
-        rig.back();
-        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.advance(100_000);
+        assert_eq!(rig.take_effects(), NOTHING, "its server is not there");
+        rig.server_back();
+        assert_eq!(rig.take_effects(), ["Adopted", "cancel #65537"]);
         rig.status(&[(goal, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
@@ -278,15 +278,15 @@ mod tests {
         let mut rig = adopting();
         allow(&mut rig, true);
         rig.status(&[(GoalIds::new(1, 77).next_id(), GoalStatus::Executing)]);
-        rig.pass(9);
+        rig.advance(9);
         allow(&mut rig, false);
-        rig.pass(100_000);
-        assert_eq!(rig.wanted(), NOTHING);
+        rig.advance(100_000);
+        assert_eq!(rig.take_effects(), NOTHING);
         let deadline = rig.now + Duration::from_secs(1);
         rig.command(Command::ShutDown { deadline });
         allow(&mut rig, true);
-        assert_eq!(rig.wanted(), NOTHING);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), NOTHING);
+        rig.assert_idle();
     }
 
     #[test]
@@ -294,9 +294,9 @@ mod tests {
         let mut rig = Rig::new();
         rig.status(&[(GoalIds::new(1, 77).next_id(), GoalStatus::Executing)]);
         allow(&mut rig, true);
-        rig.pass(100_000);
-        assert_eq!(rig.wanted(), NOTHING);
-        rig.assert_at_rest();
+        rig.advance(100_000);
+        assert_eq!(rig.take_effects(), NOTHING);
+        rig.assert_idle();
     }
 
     #[test]
@@ -310,15 +310,15 @@ mod tests {
             (stranger, GoalStatus::Executing),
             (GoalId([9; 16]), GoalStatus::Accepted),
         ]);
-        rig.pass(9);
-        assert_eq!(rig.wanted(), NOTHING);
-        rig.pass(1);
-        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.advance(9);
+        assert_eq!(rig.take_effects(), NOTHING);
+        rig.advance(1);
+        assert_eq!(rig.take_effects(), ["Adopted", "cancel #65537"]);
         rig.status(&[(before, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
-        rig.pass(1_001);
+        rig.assert_idle();
+        rig.advance(1_001);
         rig.status(&[(GoalIds::new(1, 78).next_id(), GoalStatus::Executing)]);
-        assert_eq!(rig.wanted(), NOTHING);
+        assert_eq!(rig.take_effects(), NOTHING);
     }
 
     #[test]
@@ -327,33 +327,33 @@ mod tests {
         let mut rig = adopting();
         allow(&mut rig, true);
         // The wire is cut for longer than the search window and any tracking.
-        rig.pass(100_000);
+        rig.advance(100_000);
         let mut before = GoalIds::new(1, 77);
         let (early, late) = (before.next_id(), before.next_id());
         rig.status(&[(early, GoalStatus::Executing)]);
-        rig.pass(10);
-        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.advance(10);
+        assert_eq!(rig.take_effects(), ["Adopted", "cancel #65537"]);
         rig.status(&[(early, GoalStatus::Canceled)]);
-        rig.pass(100_000);
+        rig.advance(100_000);
         rig.status(&[(early, GoalStatus::Canceled), (late, GoalStatus::Executing)]);
-        assert_eq!(rig.wanted(), NOTHING);
-        rig.gone();
-        rig.back();
+        assert_eq!(rig.take_effects(), NOTHING);
+        rig.server_gone();
+        rig.server_back();
         rig.status(&[(early, GoalStatus::Canceled), (late, GoalStatus::Executing)]);
-        rig.pass(10);
-        assert_eq!(rig.wanted(), ["Adopted", "cancel #65537"]);
+        rig.advance(10);
+        assert_eq!(rig.take_effects(), ["Adopted", "cancel #65537"]);
         rig.result(late, TerminalStatus::Canceled);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     /// The ways to give up a goal that may be executing, each with its incident.
     type Loss = fn(&mut Rig, GoalId);
     const LOSSES: [(Loss, &str); 4] = [
-        (|rig, _| rig.gone(), "GaveUpUnreachable"),
+        (|rig, _| rig.server_gone(), "GaveUpUnreachable"),
         (
             |rig, goal| {
                 rig.accept(goal);
-                rig.gone();
+                rig.server_gone();
             },
             "GaveUpUnreachable",
         ),
@@ -369,9 +369,9 @@ mod tests {
         let goal = rig.sent_goal();
         loss(&mut rig, goal);
         rig.halt(ticket);
-        rig.pass(10_000);
-        assert_eq!(rig.wanted().last().unwrap(), abandoned);
-        rig.pass(100_000);
+        rig.advance(10_000);
+        assert_eq!(rig.take_effects().last().unwrap(), abandoned);
+        rig.advance(100_000);
         (rig, ticket, goal)
     }
 
@@ -380,7 +380,7 @@ mod tests {
         for (loss, abandoned) in LOSSES {
             let (mut rig, ticket, goal) = lose(loss, abandoned);
             rig.status(&[(goal, GoalStatus::Executing)]);
-            assert_eq!(rig.wanted(), ["FoundAfterGivingUp", "cancel #65537"]);
+            assert_eq!(rig.take_effects(), ["FoundAfterGivingUp", "cancel #65537"]);
             let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
             assert_eq!(&*live.leaf, "tree/leaf");
             assert_eq!(
@@ -390,7 +390,7 @@ mod tests {
             );
             rig.cancel_answer(goal, 65_537, CancelCode::None);
             rig.status(&[(goal, GoalStatus::Canceled)]);
-            rig.assert_at_rest();
+            rig.assert_idle();
         }
     }
 
@@ -398,47 +398,47 @@ mod tests {
     fn g3_a_goal_that_was_given_up_is_cancelled_again_when_its_server_is_back() {
         for (loss, abandoned) in LOSSES {
             let (mut rig, _, goal) = lose(loss, abandoned);
-            rig.gone();
-            rig.back();
-            assert_eq!(rig.wanted(), ["RetriedAfterGivingUp", "cancel #65537"]);
+            rig.server_gone();
+            rig.server_back();
+            assert_eq!(rig.take_effects(), ["RetriedAfterGivingUp", "cancel #65537"]);
             rig.cancel_answer(goal, 65_537, CancelCode::None);
             rig.status(&[(goal, GoalStatus::Canceled)]);
-            rig.assert_at_rest();
-            rig.out.clear();
-            rig.gone();
-            rig.back();
-            assert_eq!(rig.wanted(), NOTHING, "it is over");
+            rig.assert_idle();
+            rig.effects.clear();
+            rig.server_gone();
+            rig.server_back();
+            assert_eq!(rig.take_effects(), NOTHING, "it is over");
         }
     }
 
     #[test]
     fn g3_a_goal_whose_request_was_never_answered_may_be_accepted_after_its_server_was_back() {
         let (mut rig, _, goal) = lose(|_, _| {}, "GaveUpUnanswered");
-        rig.gone();
-        rig.back();
+        rig.server_gone();
+        rig.server_back();
         // Too early; the goal is given up once more.
         rig.cancel_answer(goal, 65_537, CancelCode::UnknownGoal);
-        rig.pass(10_000);
-        assert_eq!(rig.wanted().last().unwrap(), "GaveUpUnanswered");
-        rig.pass(100_000);
-        rig.gone();
-        rig.back();
+        rig.advance(10_000);
+        assert_eq!(rig.take_effects().last().unwrap(), "GaveUpUnanswered");
+        rig.advance(100_000);
+        rig.server_gone();
+        rig.server_back();
         assert_eq!(
-            rig.wanted(),
+            rig.take_effects(),
             NOTHING,
             "a request that was lost is not looked for at every return"
         );
         rig.accept(goal);
-        assert_eq!(rig.wanted(), ["AcceptedAfterGivingUp", "cancel #131073"]);
+        assert_eq!(rig.take_effects(), ["AcceptedAfterGivingUp", "cancel #131073"]);
         // The cancel was sent before the acceptance: no proof.
         rig.cancel_answer(goal, 65_599, CancelCode::UnknownGoal);
         assert_eq!(rig.goal_tracker.live_goals().len(), 1);
         // The server answered at once and may not have noted the goal.
         rig.cancel_answer(goal, 131_073, CancelCode::UnknownGoal);
         assert_eq!(rig.goal_tracker.live_goals().len(), 1);
-        rig.pass(50);
+        rig.advance(50);
         rig.cancel_answer(goal, 131_074, CancelCode::UnknownGoal);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
@@ -452,35 +452,35 @@ mod tests {
         for over in overs {
             let (mut rig, _, goal) = lose(LOSSES[1].0, LOSSES[1].1);
             over(&mut rig, goal);
-            rig.back();
-            assert_eq!(rig.wanted(), NOTHING);
-            rig.assert_at_rest();
+            rig.server_back();
+            assert_eq!(rig.take_effects(), NOTHING);
+            rig.assert_idle();
         }
     }
 
     #[test]
     fn g3_a_list_that_was_overtaken_by_its_goals_end_cancels_nothing() {
         let mut rig = Rig::new();
-        let (_, goal) = rig.run(7);
+        let (_, goal) = rig.start_accepted(7);
         rig.result(goal, TerminalStatus::Succeeded);
-        rig.out.clear();
+        rig.effects.clear();
         rig.status(&[(goal, GoalStatus::Executing)]);
-        assert_eq!(rig.wanted(), NOTHING);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), NOTHING);
+        rig.assert_idle();
     }
 
     #[test]
     fn g3_a_rejected_goal_that_the_server_lists_as_active_is_cancelled() {
         let mut rig = Rig::new();
-        let (ticket, goal) = rig.run(7);
+        let (ticket, goal) = rig.start_accepted(7);
         rig.status(&[(goal, GoalStatus::Executing)]);
         rig.halt(ticket);
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
-        rig.assert_at_rest();
-        rig.out.clear();
+        rig.assert_idle();
+        rig.effects.clear();
         rig.status(&[(goal, GoalStatus::Executing)]);
-        assert_eq!(rig.wanted(), ["FoundAfterGivingUp", "cancel #65537"]);
+        assert_eq!(rig.take_effects(), ["FoundAfterGivingUp", "cancel #65537"]);
         rig.status(&[(goal, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 }

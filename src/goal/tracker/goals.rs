@@ -290,16 +290,16 @@ mod tests {
         });
         rig.result(goal, TerminalStatus::Succeeded);
         assert_eq!(
-            rig.wanted(),
+            rig.take_effects(),
             [
                 "send 7",
                 "notify accepted",
-                "ask",
+                "request result",
                 "notify feedback 2",
                 "notify Succeeded(9)"
             ]
         );
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
@@ -308,13 +308,16 @@ mod tests {
         let ticket = rig.start(7);
         let goal = rig.sent_goal();
         rig.halt(ticket);
-        assert_eq!(rig.wanted(), ["send 7"]);
-        rig.pass(50);
+        assert_eq!(rig.take_effects(), ["send 7"]);
+        rig.advance(50);
         rig.accept(goal);
-        assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"]);
+        assert_eq!(
+            rig.take_effects(),
+            ["AcceptedLate", "cancel #1", "request result"]
+        );
         rig.result(goal, TerminalStatus::Canceled);
-        assert_eq!(rig.wanted(), NOTHING);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), NOTHING);
+        rig.assert_idle();
     }
 
     #[test]
@@ -322,17 +325,20 @@ mod tests {
         let mut rig = Rig::new();
         let _ = rig.start(7);
         let goal = rig.sent_goal();
-        rig.pass(100);
+        rig.advance(100);
         assert_eq!(
-            rig.wanted(),
+            rig.take_effects(),
             ["send 7", "AcceptTimedOut", "notify AcceptTimeout", "cancel #1"]
         );
         // The early cancel overtook the goal request; "unknown" must not end the tracking.
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
         rig.accept(goal);
-        assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #2", "ask"]);
+        assert_eq!(
+            rig.take_effects(),
+            ["AcceptedLate", "cancel #2", "request result"]
+        );
         rig.status(&[(goal, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
@@ -341,128 +347,135 @@ mod tests {
         let ticket = rig.start(7);
         let goal = rig.sent_goal();
         rig.halt(ticket);
-        rig.out.clear();
+        rig.effects.clear();
         rig.status(&[(goal, GoalStatus::Executing)]);
-        assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"]);
+        assert_eq!(
+            rig.take_effects(),
+            ["AcceptedLate", "cancel #1", "request result"]
+        );
     }
 
     #[test]
     fn g3_a_goal_that_one_of_two_servers_denies_is_cancelled_until_the_other_has_ended_it_or_is_gone() {
         let denied = || {
             let mut rig = Rig::new();
-            let (_, goal) = rig.run(7);
-            rig.gone();
-            rig.back();
+            let (_, goal) = rig.start_accepted(7);
+            rig.server_gone();
+            rig.server_back();
             rig.cancel_answer(goal, 2, CancelCode::UnknownToOne);
-            rig.out.clear();
+            rig.effects.clear();
             assert_eq!(rig.goal_tracker.live_goals()[0].phase, Phase::Unreachable);
-            rig.pass(160);
-            assert_eq!(rig.wanted(), ["cancel #3", "cancel #4"]);
+            rig.advance(160);
+            assert_eq!(rig.take_effects(), ["cancel #3", "cancel #4"]);
             (rig, goal)
         };
         let (mut rig, goal) = denied();
         rig.status(&[(goal, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
+        rig.assert_idle();
         // The server is the only one.
         let (mut rig, goal) = denied();
         rig.cancel_answer(goal, 4, CancelCode::UnknownGoal);
-        rig.assert_at_rest();
+        rig.assert_idle();
         // The other server answers first once.
         let (mut rig, goal) = denied();
         rig.cancel_answer(goal, 4, CancelCode::Rejected);
-        assert_eq!(rig.wanted(), ["CancelRefused"]);
+        assert_eq!(rig.take_effects(), ["CancelRefused"]);
         assert_eq!(rig.goal_tracker.live_goals()[0].phase, Phase::Canceling);
-        rig.pass(50);
-        assert_eq!(rig.wanted(), ["cancel #5"]);
+        rig.advance(50);
+        assert_eq!(rig.take_effects(), ["cancel #5"]);
         // The process ends.
         let (mut rig, _) = denied();
         let deadline = rig.now + Duration::from_secs(3);
         rig.command(Command::ShutDown { deadline });
-        assert_eq!(rig.wanted(), ["cancel #5"]);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), ["cancel #5"]);
+        rig.assert_idle();
         // A third and further servers appear. They cause no additional cancels.
         let (mut rig, goal) = denied();
-        rig.gone();
-        rig.back();
-        rig.pass(1_000);
-        assert_eq!(rig.wanted(), ["cancel #5", "cancel #6", "cancel #7"]);
+        rig.server_gone();
+        rig.server_back();
+        rig.advance(1_000);
+        assert_eq!(rig.take_effects(), ["cancel #5", "cancel #6", "cancel #7"]);
         rig.cancel_answer(goal, 7, CancelCode::UnknownGoal);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn g5_a_goal_that_one_of_two_servers_denies_holds_back_no_other() {
         let mut rig = Rig::new();
-        let (ticket, goal) = rig.run(1);
+        let (ticket, goal) = rig.start_accepted(1);
         rig.status(&[(goal, GoalStatus::Executing)]);
         rig.halt(ticket);
         let _ = rig.start(2);
         rig.cancel_answer(goal, 1, CancelCode::UnknownToOne);
-        assert_eq!(rig.wanted(), ["cancel #1", "send 2"], "it is most likely dead");
+        assert_eq!(
+            rig.take_effects(),
+            ["cancel #1", "send 2"],
+            "it is most likely dead"
+        );
     }
 
     #[test]
     fn g3_lost_cancel_is_sent_again_until_the_server_answers() {
         let mut rig = Rig::new();
-        let (ticket, goal) = rig.run(7);
+        let (ticket, goal) = rig.start_accepted(7);
         rig.halt(ticket);
-        rig.pass(120);
-        assert_eq!(rig.wanted(), ["cancel #1", "cancel #2", "cancel #3"]);
+        rig.advance(120);
+        assert_eq!(rig.take_effects(), ["cancel #1", "cancel #2", "cancel #3"]);
         rig.cancel_answer(goal, 3, CancelCode::None);
-        rig.pass(50);
-        assert_eq!(rig.wanted(), ["ask"]);
+        rig.advance(50);
+        assert_eq!(rig.take_effects(), ["request result"]);
         rig.status(&[(goal, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn g3_a_server_that_accepts_a_cancel_and_continues_is_cancelled_again() {
         let mut rig = Rig::new();
-        let (ticket, goal) = rig.run(7);
+        let (ticket, goal) = rig.start_accepted(7);
         rig.halt(ticket);
         rig.cancel_answer(goal, 1, CancelCode::None);
-        rig.pass(100);
-        assert_eq!(rig.wanted(), ["cancel #1", "ask", "cancel #2"]);
+        rig.advance(100);
+        assert_eq!(rig.take_effects(), ["cancel #1", "request result", "cancel #2"]);
         rig.cancel_answer(goal, 2, CancelCode::None);
         rig.status(&[(goal, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn g3_second_cancel_refused_as_terminated_is_no_proof_of_an_end() {
         let mut rig = Rig::new();
-        let (ticket, goal) = rig.run(7);
+        let (ticket, goal) = rig.start_accepted(7);
         rig.halt(ticket);
-        rig.pass(50);
-        rig.out.clear();
+        rig.advance(50);
+        rig.effects.clear();
         // This is rcl's answer for a goal that is already cancelling.
         rig.cancel_answer(goal, 2, CancelCode::GoalTerminated);
-        assert_eq!(rig.wanted(), ["ask"]);
+        assert_eq!(rig.take_effects(), ["request result"]);
         assert!(!rig.is_stopped());
         rig.result(goal, TerminalStatus::Canceled);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn g3_a_goal_that_ignores_cancel_is_reported_and_then_given_up() {
         let mut rig = Rig::new();
-        let (ticket, goal) = rig.run(7);
+        let (ticket, goal) = rig.start_accepted(7);
         rig.halt(ticket);
         rig.cancel_answer(goal, 1, CancelCode::Rejected);
         rig.cancel_answer(goal, 1, CancelCode::Rejected);
-        rig.pass(299);
-        let mut wanted = rig.wanted();
-        wanted.dedup_by_key(|line| line.split(' ').next().map(str::to_owned));
-        assert_eq!(wanted, ["cancel #1", "CancelRefused", "cancel #2"]);
-        rig.pass(1);
-        assert_eq!(rig.wanted()[0], "NotStoppedInTime");
+        rig.advance(299);
+        let mut effects = rig.take_effects();
+        effects.dedup_by_key(|line| line.split(' ').next().map(str::to_owned));
+        assert_eq!(effects, ["cancel #1", "CancelRefused", "cancel #2"]);
+        rig.advance(1);
+        assert_eq!(rig.take_effects()[0], "NotStoppedInTime");
         let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
         assert_eq!((live.goal, live.phase), (goal, Phase::Canceling));
         assert_eq!(live.halted, Some(HaltReason::Preempted));
-        rig.pass(10_000);
-        assert_eq!(rig.wanted().last().unwrap(), "GaveUpStopping");
+        rig.advance(10_000);
+        assert_eq!(rig.take_effects().last().unwrap(), "GaveUpStopping");
         assert_eq!(rig.goal_tracker.counters().abandoned, 1);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
@@ -480,11 +493,11 @@ mod tests {
         rig.status(&[(goal, GoalStatus::Executing)]);
         rig.status(&[]);
         rig.status(&[(goal, GoalStatus::Executing)]);
-        rig.pass(39);
-        rig.out.clear();
-        rig.pass(1);
+        rig.advance(39);
+        rig.effects.clear();
+        rig.advance(1);
         assert_eq!(
-            rig.wanted(),
+            rig.take_effects(),
             ["ResultTimedOut", "notify ResultTimeout", "cancel #1"]
         );
     }
@@ -492,45 +505,55 @@ mod tests {
     #[test]
     fn g3_server_that_seemed_to_vanish_is_asked_to_cancel_at_once_and_when_it_is_back() {
         let mut rig = Rig::new();
-        let (_, goal) = rig.run(7);
-        rig.gone();
-        assert_eq!(rig.wanted(), ["cancel #1", "ServerGone", "notify ServerGone"]);
+        let (_, goal) = rig.start_accepted(7);
+        rig.server_gone();
+        assert_eq!(
+            rig.take_effects(),
+            ["cancel #1", "ServerGone", "notify ServerGone"]
+        );
         assert!(rig.is_stopped());
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
-        rig.pass(5_000);
-        rig.back();
-        assert_eq!(rig.wanted(), ["cancel #2"], "it may not be the one that answered");
+        rig.advance(5_000);
+        rig.server_back();
+        assert_eq!(
+            rig.take_effects(),
+            ["cancel #2"],
+            "it may not be the one that answered"
+        );
         assert!(!rig.is_stopped());
         rig.cancel_answer(goal, 2, CancelCode::UnknownGoal);
-        rig.assert_at_rest();
+        rig.assert_idle();
         // One goal was not answered.
         let _ = rig.start(7);
-        rig.out.clear();
-        rig.gone();
-        assert_eq!(rig.wanted(), ["cancel #1", "ServerGone", "notify ServerGone"]);
+        rig.effects.clear();
+        rig.server_gone();
+        assert_eq!(
+            rig.take_effects(),
+            ["cancel #1", "ServerGone", "notify ServerGone"]
+        );
     }
 
     #[test]
     fn g4_nothing_reaches_a_leaf_after_its_halt() {
         let mut rig = Rig::new();
-        let (ticket, goal) = rig.run(7);
+        let (ticket, goal) = rig.start_accepted(7);
         rig.update(ticket, 8);
         rig.halt(ticket);
-        rig.out.clear();
+        rig.effects.clear();
         rig.wire(WireEvent::Feedback { goal, payload: 1 });
         rig.accept(goal);
         rig.update(ticket, 9);
         rig.result(goal, TerminalStatus::Succeeded);
         rig.wire(WireEvent::ResultUnknown { goal });
-        rig.gone();
-        rig.pass(60_000);
-        assert!(!rig.wanted().iter().any(|line| line.starts_with("notify")));
+        rig.server_gone();
+        rig.advance(60_000);
+        assert!(!rig.take_effects().iter().any(|line| line.starts_with("notify")));
     }
 
     #[test]
     fn g4_feedback_and_results_of_other_goals_are_ignored() {
         let mut rig = Rig::new();
-        let (_, goal) = rig.run(7);
+        let (_, goal) = rig.start_accepted(7);
         let other = GoalId([3; 16]);
         rig.wire(WireEvent::Feedback {
             goal: other,
@@ -538,10 +561,10 @@ mod tests {
         });
         rig.result(other, TerminalStatus::Aborted);
         rig.wire(WireEvent::Rejected { goal: other });
-        assert_eq!(rig.wanted(), NOTHING);
+        assert_eq!(rig.take_effects(), NOTHING);
         assert_eq!(rig.goal_tracker.counters().late, 2);
         rig.result(goal, TerminalStatus::Succeeded);
-        assert_eq!(rig.wanted(), ["notify Succeeded(9)"]);
+        assert_eq!(rig.take_effects(), ["notify Succeeded(9)"]);
     }
 
     #[test]
@@ -550,8 +573,8 @@ mod tests {
         let faults: [(Fault, &str); 8] = [
             (|rig, goal| rig.wire(WireEvent::Rejected { goal }), "Rejected"),
             (|rig, goal| rig.wire(WireEvent::SendFailed { goal }), "SendFailed"),
-            (|rig, _| rig.pass(100), "AcceptTimeout"),
-            (|rig, _| rig.gone(), "ServerGone"),
+            (|rig, _| rig.advance(100), "AcceptTimeout"),
+            (|rig, _| rig.server_gone(), "ServerGone"),
             (
                 |rig, goal| rig.result(goal, TerminalStatus::Aborted),
                 "Aborted(9)",
@@ -564,7 +587,7 @@ mod tests {
                 |rig, goal| {
                     rig.accept(goal);
                     rig.wire(WireEvent::ResultUnknown { goal });
-                    rig.pass(20);
+                    rig.advance(20);
                     rig.wire(WireEvent::ResultUnknown { goal });
                 },
                 "ResultLost",
@@ -572,7 +595,7 @@ mod tests {
             (
                 |rig, goal| {
                     rig.accept(goal);
-                    rig.pass(500);
+                    rig.advance(500);
                 },
                 "ResultTimeout",
             ),
@@ -589,8 +612,8 @@ mod tests {
             let goal = rig.sent_goal();
             fault(&mut rig, goal);
             let notice = format!("notify {outcome}");
-            assert!(rig.wanted().contains(&notice), "{outcome}");
-            rig.pass(60_000);
+            assert!(rig.take_effects().contains(&notice), "{outcome}");
+            rig.advance(60_000);
             assert!(rig.goal_tracker.is_idle());
         }
     }
@@ -598,72 +621,78 @@ mod tests {
     #[test]
     fn g6_result_that_does_not_come_is_asked_for_again_and_then_lost() {
         let mut rig = Rig::new();
-        let (_, goal) = rig.run(7);
+        let (_, goal) = rig.start_accepted(7);
         rig.status(&[(goal, GoalStatus::Succeeded)]);
-        rig.pass(20 + 40 + 80);
-        assert_eq!(rig.wanted(), ["ask"; 3]);
-        rig.pass(160);
-        assert_eq!(rig.wanted(), ["ResultLost", "notify ResultLost"]);
-        rig.assert_at_rest();
+        rig.advance(20 + 40 + 80);
+        assert_eq!(rig.take_effects(), ["request result"; 3]);
+        rig.advance(160);
+        assert_eq!(rig.take_effects(), ["ResultLost", "notify ResultLost"]);
+        rig.assert_idle();
     }
 
     #[test]
     fn g6_a_goal_missing_from_the_status_list_is_lost_and_cancelled() {
         let mut rig = Rig::new();
-        let (_, goal) = rig.run(7);
+        let (_, goal) = rig.start_accepted(7);
         rig.status(&[]);
-        assert_eq!(rig.wanted(), NOTHING, "never listed: an old list");
+        assert_eq!(rig.take_effects(), NOTHING, "never listed: an old list");
         rig.status(&[(goal, GoalStatus::Executing)]);
         rig.status(&[]);
-        assert_eq!(rig.wanted(), ["ask"]);
-        rig.pass(20 + 40 + 80 + 160);
+        assert_eq!(rig.take_effects(), ["request result"]);
+        rig.advance(20 + 40 + 80 + 160);
         assert_eq!(
-            rig.wanted(),
+            rig.take_effects(),
             [
-                "ask",
-                "ask",
-                "ask",
+                "request result",
+                "request result",
+                "request result",
                 "ResultLost",
                 "notify ResultLost",
                 "cancel #1"
             ]
         );
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn result_requests_of_a_long_goal_become_less_frequent() {
         let mut rig = Rig::new();
-        let (_, goal) = rig.run(7);
+        let (_, goal) = rig.start_accepted(7);
         rig.status(&[(goal, GoalStatus::Executing)]);
-        rig.pass(24 * 3_600_000);
-        let wanted = rig.wanted();
-        assert!(wanted.iter().all(|wanted| wanted == "ask"), "{wanted:?}");
-        assert_eq!(wanted.len(), 14);
+        rig.advance(24 * 3_600_000);
+        let effects = rig.take_effects();
+        assert!(
+            effects.iter().all(|effect| effect == "request result"),
+            "{effects:?}"
+        );
+        assert_eq!(effects.len(), 14);
         rig.result(goal, TerminalStatus::Succeeded);
-        assert_eq!(rig.wanted(), ["notify Succeeded(9)"]);
+        assert_eq!(rig.take_effects(), ["notify Succeeded(9)"]);
     }
 
     #[test]
     fn g6_server_restarted_unnoticed_is_found_by_asking_for_the_result() {
         let mut rig = Rig::new();
-        let (_, goal) = rig.run(7);
+        let (_, goal) = rig.start_accepted(7);
         rig.status(&[(goal, GoalStatus::Executing)]);
-        rig.pass(5_000);
-        assert_eq!(rig.wanted(), ["ask"]);
+        rig.advance(5_000);
+        assert_eq!(rig.take_effects(), ["request result"]);
         rig.wire(WireEvent::ResultUnknown { goal });
         assert_eq!(
-            rig.wanted(),
+            rig.take_effects(),
             NOTHING,
             "not to be believed before it was asked again"
         );
-        rig.pass(20);
-        assert_eq!(rig.wanted(), ["ask"]);
+        rig.advance(20);
+        assert_eq!(rig.take_effects(), ["request result"]);
         rig.wire(WireEvent::ResultUnknown { goal });
-        assert_eq!(rig.wanted(), ["ResultLost", "notify ResultLost", "cancel #1"]);
+        assert_eq!(
+            rig.take_effects(),
+            ["ResultLost", "notify ResultLost", "cancel #1"]
+        );
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
@@ -673,62 +702,65 @@ mod tests {
         let goal = rig.sent_goal();
         rig.halt(ticket);
         rig.accept(goal);
-        assert_eq!(rig.wanted(), ["send 7", "AcceptedLate", "cancel #1", "ask"]);
+        assert_eq!(
+            rig.take_effects(),
+            ["send 7", "AcceptedLate", "cancel #1", "request result"]
+        );
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
         rig.wire(WireEvent::ResultUnknown { goal });
         assert!(!rig.is_stopped());
         rig.status(&[(goal, GoalStatus::Executing)]);
-        rig.pass(50);
-        assert_eq!(rig.wanted(), ["cancel #2"]);
+        rig.advance(50);
+        assert_eq!(rig.take_effects(), ["cancel #2"]);
         rig.cancel_answer(goal, 2, CancelCode::None);
         rig.status(&[(goal, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn g3_a_server_that_was_out_of_reach_and_that_denied_a_goal_before_is_asked_again() {
         let mut rig = Rig::new();
-        let (ticket, goal) = rig.run(7);
+        let (ticket, goal) = rig.start_accepted(7);
         rig.halt(ticket);
-        rig.gone();
-        rig.back();
+        rig.server_gone();
+        rig.server_back();
         // The answer to a cancel that arrived before the server had noted the goal.
         rig.cancel_answer(goal, 1, CancelCode::UnknownGoal);
         assert!(!rig.is_stopped());
         rig.status(&[(goal, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn g6_a_leaf_goes_on_whose_goal_was_denied_before_it_was_noted() {
         let mut rig = Rig::new();
-        let (_, goal) = rig.run(7);
+        let (_, goal) = rig.start_accepted(7);
         rig.wire(WireEvent::ResultUnknown { goal });
         rig.status(&[(goal, GoalStatus::Executing)]);
-        rig.pass(4_000);
-        assert_eq!(rig.wanted(), NOTHING);
+        rig.advance(4_000);
+        assert_eq!(rig.take_effects(), NOTHING);
         rig.status(&[(goal, GoalStatus::Succeeded)]);
-        rig.pass(20);
-        assert_eq!(rig.wanted(), ["ask"]);
+        rig.advance(20);
+        assert_eq!(rig.take_effects(), ["request result"]);
         rig.result(goal, TerminalStatus::Succeeded);
-        assert_eq!(rig.wanted(), ["notify Succeeded(9)"]);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), ["notify Succeeded(9)"]);
+        rig.assert_idle();
     }
 
     #[test]
     fn a_duplicate_answer_counts_once() {
         let mut rig = Rig::new();
-        let (_, goal) = rig.run(7);
+        let (_, goal) = rig.start_accepted(7);
         rig.wire(WireEvent::Accepted {
             server: SERVER,
             goal,
             stamp: Stamp::ZERO,
         });
         rig.wire(WireEvent::Rejected { goal });
-        assert_eq!(rig.wanted(), NOTHING);
+        assert_eq!(rig.take_effects(), NOTHING);
         rig.result(goal, TerminalStatus::Succeeded);
         rig.result(goal, TerminalStatus::Aborted);
-        assert_eq!(rig.wanted(), ["notify Succeeded(9)"]);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), ["notify Succeeded(9)"]);
+        rig.assert_idle();
     }
 }

@@ -500,26 +500,26 @@ mod tests {
     #[test]
     fn g8_shut_down_cancels_all_goals_without_notices_and_ends_at_its_deadline() {
         let mut rig = Rig::new();
-        let _ = rig.run(1);
+        let _ = rig.start_accepted(1);
         let _ = rig.start(2);
         let _ = rig.call(3);
-        rig.out.clear();
+        rig.effects.clear();
         rig.command(Command::ShutDown {
             deadline: Time::from_millis(1_000),
         });
         // One goal was accepted, the other is not answered yet.
-        assert_eq!(rig.wanted(), ["cancel #1", "cancel #1"]);
+        assert_eq!(rig.take_effects(), ["cancel #1", "cancel #1"]);
         let late = rig.start(4);
-        assert_eq!(rig.wanted(), ["notify ShuttingDown"]);
+        assert_eq!(rig.take_effects(), ["notify ShuttingDown"]);
         rig.halt(late);
-        rig.pass(999);
+        rig.advance(999);
         assert!(!rig.goal_tracker.is_idle());
         // Neither the loss nor the return of the server extends the wait.
-        rig.gone();
-        rig.back();
-        rig.pass(1);
-        assert!(!rig.wanted().iter().any(|line| line.starts_with("notify")));
-        rig.assert_at_rest();
+        rig.server_gone();
+        rig.server_back();
+        rig.advance(1);
+        assert!(!rig.take_effects().iter().any(|line| line.starts_with("notify")));
+        rig.assert_idle();
     }
 
     #[test]
@@ -534,47 +534,47 @@ mod tests {
             let mut rig = Rig::new();
             let ticket = rig.start_with(1, slow);
             before(&mut rig, ticket);
-            assert_eq!(rig.wanted(), ["send 1"]);
+            assert_eq!(rig.take_effects(), ["send 1"]);
             rig.command(Command::ShutDown { deadline });
-            assert_eq!(rig.wanted(), ["cancel #1"]);
-            rig.pass(999);
+            assert_eq!(rig.take_effects(), ["cancel #1"]);
+            rig.advance(999);
             let cancels = rig
-                .wanted()
+                .take_effects()
                 .iter()
                 .filter(|line| line.starts_with("cancel"))
                 .count();
             assert_eq!(cancels, 19, "one each cancel_retry");
-            rig.pass(1);
-            assert_eq!(rig.wanted(), ["GaveUpUnanswered"]);
-            rig.assert_at_rest();
+            rig.advance(1);
+            assert_eq!(rig.take_effects(), ["GaveUpUnanswered"]);
+            rig.assert_idle();
         }
         // Its server has vanished and come back.
         let mut rig = Rig::new();
         let _ = rig.start_with(1, slow);
-        rig.gone();
+        rig.server_gone();
         rig.command(Command::ShutDown { deadline });
-        rig.out.clear();
-        rig.back();
-        assert_eq!(rig.wanted(), ["cancel #2"]);
-        rig.pass(50);
-        assert_eq!(rig.wanted(), ["cancel #3"]);
+        rig.effects.clear();
+        rig.server_back();
+        assert_eq!(rig.take_effects(), ["cancel #2"]);
+        rig.advance(50);
+        assert_eq!(rig.take_effects(), ["cancel #3"]);
     }
 
     #[test]
     fn g8_shut_down_is_over_as_soon_as_the_goals_are() {
         let mut rig = Rig::new();
-        let (_, goal) = rig.run(1);
+        let (_, goal) = rig.start_accepted(1);
         rig.command(Command::ShutDown {
             deadline: Time::from_millis(1_000),
         });
         rig.status(&[(goal, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn g3_a_session_is_over_when_no_goal_of_its_own_can_be_executing() {
         let mut rig = Rig::new();
-        let (ticket, goal) = rig.run(1);
+        let (ticket, goal) = rig.start_accepted(1);
         let own = |other| other == ticket;
         rig.command(Command::Halt {
             ticket,
@@ -584,21 +584,25 @@ mod tests {
         assert_eq!(live.halted, Some(HaltReason::GoalCanceled));
         assert_eq!(&*live.leaf, "tree/leaf");
         assert!(live.holds_up(own));
-        rig.pass(300);
+        rig.advance(300);
         let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
         assert!(
             live.holds_up(own),
             "its cancel timeout is no reason to say that it has stopped"
         );
         rig.result(goal, TerminalStatus::Canceled);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn g3_a_goal_of_an_earlier_session_delays_a_later_one_only_until_its_stop_deadline() {
         let earlier = |lost: bool| {
             let mut rig = Rig::new();
-            let ticket = if lost { rig.start(1) } else { rig.run(1).0 };
+            let ticket = if lost {
+                rig.start(1)
+            } else {
+                rig.start_accepted(1).0
+            };
             rig.halt(ticket);
             rig
         };
@@ -607,8 +611,8 @@ mod tests {
             let mut rig = earlier(lost);
             let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
             assert!(live.holds_up(|_| false), "it is being stopped");
-            rig.pass(300);
-            assert!(rig.wanted().iter().any(|line| line == "NotStoppedInTime"));
+            rig.advance(300);
+            assert!(rig.take_effects().iter().any(|line| line == "NotStoppedInTime"));
             let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
             assert!(!live.holds_up(|_| false));
             assert_eq!(
@@ -619,7 +623,7 @@ mod tests {
         }
         // The session ignores a goal of another session that is not being stopped.
         let mut rig = Rig::new();
-        let _ = rig.run(1);
+        let _ = rig.start_accepted(1);
         let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
         assert!(!live.holds_up(|_| false) && !live.is_left_by(|_| false));
     }
@@ -628,12 +632,12 @@ mod tests {
     fn g9_the_same_calls_give_the_same_effects() {
         let run = || {
             let mut rig = Rig::new();
-            let (ticket, goal) = rig.run(1);
+            let (ticket, goal) = rig.start_accepted(1);
             rig.wire(WireEvent::Feedback { goal, payload: 4 });
             rig.halt(ticket);
             let _ = rig.start(2);
-            rig.pass(20_000);
-            rig.out
+            rig.advance(20_000);
+            rig.effects
         };
         assert_eq!(run(), run());
     }
@@ -645,6 +649,6 @@ mod tests {
         rig.tickets -= 1;
         let _ = rig.start(2);
         let _ = rig.call(3);
-        assert_eq!(rig.wanted(), ["send 1", "TicketInUse", "call 3"]);
+        assert_eq!(rig.take_effects(), ["send 1", "TicketInUse", "call 3"]);
     }
 }

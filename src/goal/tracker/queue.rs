@@ -217,48 +217,48 @@ mod tests {
     #[test]
     fn g5_start_waits_until_the_stopping_goal_is_over() {
         let mut rig = Rig::new();
-        let (first, goal) = rig.run(1);
+        let (first, goal) = rig.start_accepted(1);
         rig.halt(first);
         let _ = rig.start(2);
-        assert_eq!(rig.wanted(), ["cancel #1"]);
+        assert_eq!(rig.take_effects(), ["cancel #1"]);
         rig.status(&[(goal, GoalStatus::Canceled)]);
-        assert_eq!(rig.wanted(), ["send 2"]);
+        assert_eq!(rig.take_effects(), ["send 2"]);
     }
 
     #[test]
     fn g5_start_waits_no_longer_than_the_cancel_timeout() {
         let mut rig = Rig::new();
-        let (first, goal) = rig.run(1);
+        let (first, goal) = rig.start_accepted(1);
         rig.halt(first);
         rig.cancel_answer(goal, 1, CancelCode::None);
         let _ = rig.start(2);
-        rig.pass(299);
-        assert!(!rig.wanted().contains(&"send 2".to_owned()));
-        rig.pass(1);
-        let wanted = rig.wanted();
-        assert!(wanted.contains(&"NotStoppedInTime".to_owned()));
-        assert!(wanted.contains(&"send 2".to_owned()));
+        rig.advance(299);
+        assert!(!rig.take_effects().contains(&"send 2".to_owned()));
+        rig.advance(1);
+        let effects = rig.take_effects();
+        assert!(effects.contains(&"NotStoppedInTime".to_owned()));
+        assert!(effects.contains(&"send 2".to_owned()));
     }
 
     #[test]
     fn g5_a_leaf_that_is_halted_while_it_waits_never_sends() {
         let mut rig = Rig::new();
-        let (first, goal) = rig.run(1);
+        let (first, goal) = rig.start_accepted(1);
         rig.halt(first);
         let second = rig.start(2);
         rig.halt(second);
         rig.status(&[(goal, GoalStatus::Canceled)]);
-        assert_eq!(rig.wanted(), ["cancel #1"]);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), ["cancel #1"]);
+        rig.assert_idle();
     }
 
     #[test]
     fn g5_a_waiting_leaf_that_is_halted_together_with_its_release_never_sends() {
         let mut rig = Rig::new();
-        let (first, goal) = rig.run(1);
+        let (first, goal) = rig.start_accepted(1);
         rig.halt(first);
         let second = rig.start(2);
-        rig.out.clear();
+        rig.effects.clear();
         let mut third = None;
         rig.batch(|rig| {
             rig.result(goal, TerminalStatus::Canceled);
@@ -266,7 +266,7 @@ mod tests {
             third = Some(rig.start(3));
         });
         // No sent request delays it.
-        assert_eq!(rig.wanted(), ["send 3"]);
+        assert_eq!(rig.take_effects(), ["send 3"]);
         assert_eq!(rig.goal_tracker.counters().sent, 2);
         assert_eq!(rig.goal_tracker.open_tickets(), third.as_slice());
         assert_eq!(rig.goal_tracker.live_goals().len(), 1);
@@ -288,35 +288,35 @@ mod tests {
                 let ticket = rig.start(1);
                 stop(rig, ticket);
             });
-            assert_eq!(rig.wanted(), NOTHING, "the server is there");
+            assert_eq!(rig.take_effects(), NOTHING, "the server is there");
             assert_eq!(rig.goal_tracker.counters(), Counters::default());
-            rig.assert_at_rest();
+            rig.assert_idle();
 
             let mut rig = Rig::new();
-            rig.gone();
+            rig.server_gone();
             let ticket = rig.start(1);
             rig.batch(|rig| {
-                rig.back();
+                rig.server_back();
                 stop(rig, ticket);
             });
-            assert_eq!(rig.wanted(), NOTHING, "the server has just come back");
+            assert_eq!(rig.take_effects(), NOTHING, "the server has just come back");
             assert_eq!(rig.goal_tracker.counters(), Counters::default());
-            rig.assert_at_rest();
+            rig.assert_idle();
         }
     }
 
     #[test]
     fn g3_of_an_update_halted_at_once_only_sent_goals_are_cancelled() {
         let mut rig = Rig::new();
-        let (ticket, first) = rig.run(1);
+        let (ticket, first) = rig.start_accepted(1);
         rig.batch(|rig| {
             rig.update(ticket, 2);
             rig.halt(ticket);
         });
-        assert_eq!(rig.wanted(), ["cancel #1"]);
+        assert_eq!(rig.take_effects(), ["cancel #1"]);
         assert_eq!(rig.goal_tracker.live_goals().len(), 1);
         rig.result(first, TerminalStatus::Canceled);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
@@ -324,11 +324,11 @@ mod tests {
         let mut rig = Rig::new();
         rig.batch(|rig| {
             let _ = rig.start(1);
-            rig.gone();
-            rig.back();
+            rig.server_gone();
+            rig.server_back();
         });
-        assert_eq!(rig.wanted(), ["ServerGone", "notify ServerGone"]);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), ["ServerGone", "notify ServerGone"]);
+        rig.assert_idle();
     }
 
     #[test]
@@ -339,16 +339,16 @@ mod tests {
             rig.update(ticket, 2);
             rig.update(ticket, 3);
         });
-        assert_eq!(rig.wanted(), ["send 3"]);
+        assert_eq!(rig.take_effects(), ["send 3"]);
         let goal = rig.sent_goal();
         rig.accept(goal);
-        assert_eq!(rig.wanted(), ["notify accepted", "ask"]);
+        assert_eq!(rig.take_effects(), ["notify accepted", "request result"]);
     }
 
     #[test]
     fn g5_a_leaf_may_choose_not_to_wait() {
         let mut rig = Rig::new();
-        let (first, _) = rig.run(1);
+        let (first, _) = rig.start_accepted(1);
         rig.halt(first);
         let _ = rig.start_with(
             2,
@@ -357,21 +357,21 @@ mod tests {
                 ..options()
             },
         );
-        assert_eq!(rig.wanted(), ["cancel #1", "send 2"]);
+        assert_eq!(rig.take_effects(), ["cancel #1", "send 2"]);
     }
 
     #[test]
     fn g5_a_goal_that_a_returned_server_may_still_execute_is_stopped_first() {
         let mut rig = Rig::new();
-        let (_, goal) = rig.run(1);
-        rig.gone();
+        let (_, goal) = rig.start_accepted(1);
+        rig.server_gone();
         let _ = rig.start(2);
-        rig.out.clear();
-        rig.pass(50);
-        rig.back();
-        assert_eq!(rig.wanted(), ["cancel #2"]);
+        rig.effects.clear();
+        rig.advance(50);
+        rig.server_back();
+        assert_eq!(rig.take_effects(), ["cancel #2"]);
         rig.cancel_answer(goal, 2, CancelCode::UnknownGoal);
-        assert_eq!(rig.wanted(), ["send 2"]);
+        assert_eq!(rig.take_effects(), ["send 2"]);
     }
 
     #[test]
@@ -379,84 +379,84 @@ mod tests {
         let mut rig = Rig::new();
         let _ = rig.start(1);
         let lost = rig.sent_goal();
-        rig.gone();
+        rig.server_gone();
         let _ = rig.start(2);
-        rig.out.clear();
-        rig.back();
+        rig.effects.clear();
+        rig.server_back();
         rig.cancel_answer(lost, 2, CancelCode::UnknownGoal);
-        rig.pass(99);
+        rig.advance(99);
         assert_eq!(
-            rig.wanted(),
+            rig.take_effects(),
             ["cancel #2", "cancel #3"],
             "it may be the same server"
         );
-        rig.pass(1);
-        assert_eq!(rig.wanted(), ["NotStoppedInTime", "cancel #4", "send 2"]);
+        rig.advance(1);
+        assert_eq!(rig.take_effects(), ["NotStoppedInTime", "cancel #4", "send 2"]);
         // It was under way nevertheless.
         rig.accept(lost);
-        assert_eq!(rig.wanted()[..2], ["AcceptedLate", "cancel #5"]);
+        assert_eq!(rig.take_effects()[..2], ["AcceptedLate", "cancel #5"]);
     }
 
     #[test]
     fn g6_absent_server_is_a_failure_within_the_absent_timeout() {
         let mut rig = Rig::new();
-        rig.gone();
+        rig.server_gone();
         let _ = rig.start(1);
-        rig.pass(149);
-        assert_eq!(rig.wanted(), NOTHING);
-        rig.pass(1);
-        assert_eq!(rig.wanted(), ["notify ServerGone"]);
-        rig.assert_at_rest();
+        rig.advance(149);
+        assert_eq!(rig.take_effects(), NOTHING);
+        rig.advance(1);
+        assert_eq!(rig.take_effects(), ["notify ServerGone"]);
+        rig.assert_idle();
     }
 
     #[test]
     fn g6_server_that_appears_in_time_gets_the_goal() {
         let mut rig = Rig::new();
-        rig.gone();
+        rig.server_gone();
         let _ = rig.start(1);
-        rig.pass(50);
-        rig.back();
-        assert_eq!(rig.wanted(), ["send 1"]);
+        rig.advance(50);
+        rig.server_back();
+        assert_eq!(rig.take_effects(), ["send 1"]);
     }
 
     #[test]
     fn g5_an_intermittent_server_delays_a_leaf_as_long_as_a_steady_one() {
         let mut rig = Rig::new();
-        let _ = rig.run(1);
-        rig.gone();
+        let _ = rig.start_accepted(1);
+        rig.server_gone();
         let _ = rig.start(2);
-        rig.back();
-        rig.pass(200);
-        rig.gone();
-        rig.pass(60);
-        rig.back();
-        rig.pass(99);
+        rig.server_back();
+        rig.advance(200);
+        rig.server_gone();
+        rig.advance(60);
+        rig.server_back();
+        rig.advance(99);
         assert!(
-            !rig.wanted().contains(&"send 2".to_owned()),
+            !rig.take_effects().contains(&"send 2".to_owned()),
             "the first must stop"
         );
-        rig.pass(1);
-        let wanted = rig.wanted();
-        assert!(wanted.contains(&"NotStoppedInTime".to_owned()));
-        assert!(wanted.contains(&"send 2".to_owned()));
+        rig.advance(1);
+        let effects = rig.take_effects();
+        assert!(effects.contains(&"NotStoppedInTime".to_owned()));
+        assert!(effects.contains(&"send 2".to_owned()));
     }
 
     #[test]
     fn g6_the_absences_of_a_server_add_up_to_the_absent_timeout() {
         let mut rig = Rig::new();
-        let _ = rig.run(1);
-        rig.gone();
+        let _ = rig.start_accepted(1);
+        rig.server_gone();
         let _ = rig.start(2);
         for _ in 0..2 {
-            rig.pass(40);
-            rig.back();
-            rig.gone();
+            rig.advance(40);
+            rig.server_back();
+            rig.server_gone();
         }
-        rig.out.clear();
-        rig.pass(69);
-        assert_eq!(rig.wanted(), NOTHING);
-        rig.pass(1);
-        assert_eq!(rig.wanted(), ["notify ServerGone"]);
+        rig.effects.clear();
+        rig.advance(69);
+        assert_eq!(rig.take_effects(), NOTHING);
+        rig.advance(1);
+        assert_eq!(rig.take_effects(), ["notify ServerGone"]);
     }
 
     #[test]
@@ -466,91 +466,97 @@ mod tests {
         let first = rig.sent_goal();
         rig.update(ticket, 2);
         rig.update(ticket, 3);
-        assert_eq!(rig.wanted(), ["send 1"]);
+        assert_eq!(rig.take_effects(), ["send 1"]);
         rig.accept(first);
-        assert_eq!(rig.wanted(), ["notify accepted", "ask", "send 3"]);
+        assert_eq!(
+            rig.take_effects(),
+            ["notify accepted", "request result", "send 3"]
+        );
     }
 
     #[test]
     fn an_update_of_a_goal_that_was_not_sent_replaces_it() {
         let mut rig = Rig::new();
-        rig.gone();
+        rig.server_gone();
         let ticket = rig.start(1);
         rig.update(ticket, 2);
-        rig.back();
-        assert_eq!(rig.wanted(), ["send 2"]);
+        rig.server_back();
+        assert_eq!(rig.take_effects(), ["send 2"]);
     }
 
     #[test]
     fn the_end_of_a_replaced_goal_is_not_the_outcome_of_the_leaf() {
         let mut rig = Rig::new();
-        let (ticket, first) = rig.run(1);
+        let (ticket, first) = rig.start_accepted(1);
         rig.update(ticket, 2);
-        assert_eq!(rig.wanted(), ["send 2"]);
+        assert_eq!(rig.take_effects(), ["send 2"]);
         let second = rig.sent_goal();
         rig.result(first, TerminalStatus::Aborted);
         rig.accept(second);
-        assert_eq!(rig.wanted(), ["notify accepted", "ask"]);
+        assert_eq!(rig.take_effects(), ["notify accepted", "request result"]);
         rig.result(second, TerminalStatus::Succeeded);
-        assert_eq!(rig.wanted(), ["notify Succeeded(9) of update 1"]);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), ["notify Succeeded(9) of update 1"]);
+        rig.assert_idle();
     }
 
     #[test]
     fn g3_a_replaced_goal_that_the_server_does_not_end_is_cancelled() {
         let mut rig = Rig::new();
-        let (ticket, _) = rig.run(1);
+        let (ticket, _) = rig.start_accepted(1);
         rig.update(ticket, 2);
         let second = rig.sent_goal();
         rig.accept(second);
-        rig.out.clear();
+        rig.effects.clear();
         rig.update(ticket, 3);
-        assert_eq!(rig.wanted(), NOTHING, "never three goals of one leaf");
-        rig.pass(400);
-        assert_eq!(rig.wanted(), ["NotPreempted", "cancel #1"]);
+        assert_eq!(rig.take_effects(), NOTHING, "never three goals of one leaf");
+        rig.advance(400);
+        assert_eq!(rig.take_effects(), ["NotPreempted", "cancel #1"]);
     }
 
     #[test]
     fn g3_a_replaced_goal_that_its_server_did_not_know_at_first_is_cancelled() {
         let mut rig = Rig::new();
-        let (ticket, first) = rig.run(1);
+        let (ticket, first) = rig.start_accepted(1);
         rig.update(ticket, 2);
         let second = rig.sent_goal();
         rig.status(&[(first, GoalStatus::Accepted)]);
-        rig.out.clear();
+        rig.effects.clear();
         // The server answered before it noted the goal.
         rig.wire(WireEvent::ResultUnknown { goal: first });
-        assert_eq!(rig.wanted(), ["cancel #1"]);
+        assert_eq!(rig.take_effects(), ["cancel #1"]);
         rig.wire(WireEvent::Rejected { goal: second });
-        assert_eq!(rig.wanted(), ["notify Rejected of update 1"]);
+        assert_eq!(rig.take_effects(), ["notify Rejected of update 1"]);
         rig.cancel_answer(first, 1, CancelCode::UnknownGoal);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
     fn g3_a_refused_update_fails_the_leaf_and_cancels_the_goal_that_drives_still() {
         let mut rig = Rig::new();
-        let (ticket, _) = rig.run(1);
+        let (ticket, _) = rig.start_accepted(1);
         rig.update(ticket, 2);
         let second = rig.sent_goal();
-        rig.out.clear();
+        rig.effects.clear();
         rig.wire(WireEvent::Rejected { goal: second });
-        assert_eq!(rig.wanted(), ["notify Rejected of update 1", "cancel #1"]);
+        assert_eq!(rig.take_effects(), ["notify Rejected of update 1", "cancel #1"]);
     }
 
     #[test]
     fn g3_halt_cancels_both_goals_of_an_update() {
         let mut rig = Rig::new();
-        let (ticket, first) = rig.run(1);
+        let (ticket, first) = rig.start_accepted(1);
         rig.update(ticket, 2);
         let second = rig.sent_goal();
-        rig.out.clear();
+        rig.effects.clear();
         rig.halt(ticket);
-        assert_eq!(rig.wanted(), ["cancel #1"]);
+        assert_eq!(rig.take_effects(), ["cancel #1"]);
         rig.accept(second);
-        assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"]);
+        assert_eq!(
+            rig.take_effects(),
+            ["AcceptedLate", "cancel #1", "request result"]
+        );
         rig.status(&[(first, GoalStatus::Canceled), (second, GoalStatus::Canceled)]);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
@@ -561,17 +567,21 @@ mod tests {
             let first = rig.sent_goal();
             rig.accept(first);
             rig.status(&[(first, GoalStatus::Succeeded)]);
-            rig.out.clear();
+            rig.effects.clear();
             rig.update(ticket, 2);
-            assert_eq!(rig.wanted(), ["send 2"]);
+            assert_eq!(rig.take_effects(), ["send 2"]);
             rig.result(first, TerminalStatus::Succeeded);
-            assert_eq!(rig.wanted(), NOTHING, "it is the result of the earlier goal");
+            assert_eq!(
+                rig.take_effects(),
+                NOTHING,
+                "it is the result of the earlier goal"
+            );
             let second = rig.sent_goal();
             rig.accept(second);
-            rig.out.clear();
+            rig.effects.clear();
             rig.result(second, TerminalStatus::Succeeded);
-            assert_eq!(rig.wanted(), ["notify Succeeded(9) of update 1"]);
-            rig.assert_at_rest();
+            assert_eq!(rig.take_effects(), ["notify Succeeded(9) of update 1"]);
+            rig.assert_idle();
         }
     }
 
@@ -594,28 +604,28 @@ mod tests {
                     for status in statuses {
                         rig.status(&[(first, *status)]);
                     }
-                    rig.out.clear();
+                    rig.effects.clear();
                     rig.update(ticket, 2);
-                    assert_eq!(rig.wanted(), NOTHING, "{statuses:?}");
+                    assert_eq!(rig.take_effects(), NOTHING, "{statuses:?}");
                     rig.result(first, TerminalStatus::Canceled);
-                    assert_eq!(rig.wanted(), ["notify Canceled(9)"], "{statuses:?}");
-                    rig.assert_at_rest();
+                    assert_eq!(rig.take_effects(), ["notify Canceled(9)"], "{statuses:?}");
+                    rig.assert_idle();
                 }
             }
         }
         // The status shows the cancel after a list without the goal.
         let mut rig = Rig::new();
-        let (ticket, first) = rig.run(1);
+        let (ticket, first) = rig.start_accepted(1);
         rig.status(&[(first, GoalStatus::Executing)]);
         rig.status(&[]);
         rig.status(&[(first, GoalStatus::Canceling)]);
-        rig.out.clear();
+        rig.effects.clear();
         rig.update(ticket, 2);
-        assert_eq!(rig.wanted(), NOTHING);
+        assert_eq!(rig.take_effects(), NOTHING);
         rig.halt(ticket);
-        assert_eq!(rig.wanted(), ["cancel #1"], "the leaf goes");
+        assert_eq!(rig.take_effects(), ["cancel #1"], "the leaf goes");
         rig.result(first, TerminalStatus::Canceled);
-        rig.assert_at_rest();
+        rig.assert_idle();
     }
 
     #[test]
@@ -629,41 +639,45 @@ mod tests {
             // Not answered, and accepted.
             for is_accepted in [false, true] {
                 let mut rig = Rig::new();
-                let (ticket, first) = rig.run(1);
+                let (ticket, first) = rig.start_accepted(1);
                 rig.update(ticket, 2);
                 let second = rig.sent_goal();
                 if is_accepted {
                     rig.accept(second);
                 }
                 rig.update(ticket, 3);
-                rig.out.clear();
+                rig.effects.clear();
                 sign(&mut rig, first);
-                let wanted = rig.wanted();
-                assert_eq!(wanted[0], "notify CanceledByAnother of update 1", "{index}");
+                let effects = rig.take_effects();
+                assert_eq!(effects[0], "notify CanceledByAnother of update 1", "{index}");
                 assert!(rig.goal_tracker.open_tickets().is_empty());
                 rig.result(first, TerminalStatus::Aborted);
                 if is_accepted {
-                    assert_eq!(wanted.last().unwrap(), "cancel #1", "{index}");
+                    assert_eq!(effects.last().unwrap(), "cancel #1", "{index}");
                 } else {
                     rig.accept(second);
-                    assert_eq!(rig.wanted(), ["AcceptedLate", "cancel #1", "ask"], "{index}");
+                    assert_eq!(
+                        rig.take_effects(),
+                        ["AcceptedLate", "cancel #1", "request result"],
+                        "{index}"
+                    );
                 }
                 rig.status(&[(second, GoalStatus::Canceled)]);
-                assert_eq!(rig.wanted(), NOTHING, "{index}");
-                rig.assert_at_rest();
+                assert_eq!(rig.take_effects(), NOTHING, "{index}");
+                rig.assert_idle();
             }
             // It has not left.
             let mut rig = Rig::new();
-            let (ticket, first) = rig.run(1);
+            let (ticket, first) = rig.start_accepted(1);
             rig.batch(|rig| {
                 rig.update(ticket, 2);
                 sign(rig, first);
             });
             rig.result(first, TerminalStatus::Canceled);
-            let wanted = rig.wanted();
-            assert!(!wanted.contains(&"send 2".to_owned()), "{index}: {wanted:?}");
-            assert_eq!(wanted[0], "notify CanceledByAnother of update 1", "{index}");
-            rig.assert_at_rest();
+            let effects = rig.take_effects();
+            assert!(!effects.contains(&"send 2".to_owned()), "{index}: {effects:?}");
+            assert_eq!(effects[0], "notify CanceledByAnother of update 1", "{index}");
+            rig.assert_idle();
         }
     }
 
@@ -672,36 +686,36 @@ mod tests {
         for status in [GoalStatus::Canceling, GoalStatus::Canceled] {
             for end in [TerminalStatus::Aborted, TerminalStatus::Succeeded] {
                 let mut rig = Rig::new();
-                let (ticket, goal) = rig.run(1);
+                let (ticket, goal) = rig.start_accepted(1);
                 rig.status(&[(goal, status)]);
                 rig.status(&[(goal, status)]);
                 rig.update(ticket, 2);
-                assert_eq!(rig.wanted(), ["notify canceling"], "once");
+                assert_eq!(rig.take_effects(), ["notify canceling"], "once");
                 rig.result(goal, end);
-                assert_eq!(rig.wanted(), [format!("notify {end:?}(9)")]);
-                rig.assert_at_rest();
+                assert_eq!(rig.take_effects(), [format!("notify {end:?}(9)")]);
+                rig.assert_idle();
             }
         }
         // An update in the same moment as the end.
         let mut rig = Rig::new();
-        let (ticket, goal) = rig.run(1);
+        let (ticket, goal) = rig.start_accepted(1);
         rig.batch(|rig| {
             rig.status(&[(goal, GoalStatus::Canceling)]);
             rig.result(goal, TerminalStatus::Succeeded);
             rig.update(ticket, 2);
         });
-        assert_eq!(rig.wanted(), ["notify canceling", "notify Succeeded(9)"]);
-        rig.assert_at_rest();
+        assert_eq!(rig.take_effects(), ["notify canceling", "notify Succeeded(9)"]);
+        rig.assert_idle();
     }
 
     #[test]
     fn g3_the_leaf_is_notified_of_a_cancel_of_another_client_whose_result_does_not_come() {
         let mut rig = Rig::new();
-        let (_, goal) = rig.run(1);
+        let (_, goal) = rig.start_accepted(1);
         rig.status(&[(goal, GoalStatus::Canceling)]);
-        rig.gone();
+        rig.server_gone();
         assert_eq!(
-            rig.wanted(),
+            rig.take_effects(),
             ["notify canceling", "cancel #1", "ServerGone", "notify ServerGone"]
         );
     }
@@ -710,53 +724,53 @@ mod tests {
     fn g3_an_unanswered_goal_is_given_up_although_its_server_comes_and_goes() {
         let mut rig = Rig::new();
         let _ = rig.start(1);
-        let mut wanted = Vec::new();
+        let mut effects = Vec::new();
         // It is tried once more when its server is back.
         for _ in 0..6 {
-            rig.gone();
-            rig.pass(2_000);
-            rig.back();
-            rig.pass(2_000);
-            wanted.extend(rig.wanted());
+            rig.server_gone();
+            rig.advance(2_000);
+            rig.server_back();
+            rig.advance(2_000);
+            effects.extend(rig.take_effects());
         }
-        assert!(wanted.iter().any(|it| it.starts_with("GaveUp")), "{wanted:?}");
+        assert!(effects.iter().any(|it| it.starts_with("GaveUp")), "{effects:?}");
         assert!(rig.goal_tracker.is_idle());
     }
 
     #[test]
     fn g5_an_update_of_a_goal_that_may_be_over_waits_until_it_is() {
         let mut rig = Rig::new();
-        let (ticket, first) = rig.run(1);
+        let (ticket, first) = rig.start_accepted(1);
         rig.status(&[(first, GoalStatus::Executing)]);
         rig.status(&[]);
-        rig.out.clear();
+        rig.effects.clear();
         rig.update(ticket, 2);
-        assert_eq!(rig.wanted(), ["cancel #1"]);
+        assert_eq!(rig.take_effects(), ["cancel #1"]);
         rig.result(first, TerminalStatus::Succeeded);
-        assert_eq!(rig.wanted(), ["send 2"]);
+        assert_eq!(rig.take_effects(), ["send 2"]);
     }
 
     #[test]
     fn an_outcome_names_the_number_of_updates_in_its_goal() {
         // The result was handled before the update.
         let mut rig = Rig::new();
-        let (ticket, goal) = rig.run(1);
+        let (ticket, goal) = rig.start_accepted(1);
         rig.batch(|rig| {
             rig.result(goal, TerminalStatus::Succeeded);
             rig.update(ticket, 2);
         });
-        assert_eq!(rig.wanted(), ["notify Succeeded(9)"]);
+        assert_eq!(rig.take_effects(), ["notify Succeeded(9)"]);
         // The update arrived before the answer to the goal request.
         let mut rig = Rig::new();
         let ticket = rig.start(1);
         let goal = rig.sent_goal();
         rig.update(ticket, 2);
-        rig.out.clear();
+        rig.effects.clear();
         rig.result(goal, TerminalStatus::Aborted);
-        assert_eq!(rig.wanted(), ["notify Aborted(9)"]);
+        assert_eq!(rig.take_effects(), ["notify Aborted(9)"]);
         // All coalesced updates are included.
         let mut rig = Rig::new();
-        let (ticket, _) = rig.run(1);
+        let (ticket, _) = rig.start_accepted(1);
         rig.batch(|rig| {
             rig.update(ticket, 2);
             rig.update(ticket, 3);
@@ -765,9 +779,9 @@ mod tests {
         rig.accept(second);
         // This update waits for the end of the first goal.
         rig.update(ticket, 4);
-        rig.out.clear();
+        rig.effects.clear();
         rig.result(second, TerminalStatus::Succeeded);
-        assert_eq!(rig.wanted()[0], "notify Succeeded(9) of update 2");
+        assert_eq!(rig.take_effects()[0], "notify Succeeded(9) of update 2");
     }
 
     #[test]
@@ -783,10 +797,10 @@ mod tests {
         );
         let first = rig.sent_goal();
         rig.accept(first);
-        rig.out.clear();
+        rig.effects.clear();
         rig.update(ticket, 2);
-        assert_eq!(rig.wanted(), ["cancel #1"]);
+        assert_eq!(rig.take_effects(), ["cancel #1"]);
         rig.result(first, TerminalStatus::Canceled);
-        assert_eq!(rig.wanted(), ["send 2"]);
+        assert_eq!(rig.take_effects(), ["send 2"]);
     }
 }

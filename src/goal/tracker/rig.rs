@@ -14,13 +14,13 @@ use crate::goal::{
 pub(super) struct Rig {
     pub(super) goal_tracker: GoalTracker<u32>,
     pub(super) now: Time,
-    /// Effects that have left.
-    pub(super) out: Vec<Effect<u32>>,
+    /// The effects that were carried out and not read by the test.
+    pub(super) effects: Vec<Effect<u32>>,
     pub(super) tickets: u64,
-    /// Effects that have not left, while the owner takes further inputs.
-    batch: Vec<Effect<u32>>,
-    is_late: bool,
-    sent: Option<GoalId>,
+    /// Effects that wait for the end of a batch of inputs.
+    pending_effects: Vec<Effect<u32>>,
+    is_batch: bool,
+    last_sent_goal: Option<GoalId>,
 }
 
 pub(super) const SERVER: ServerId = ServerId(1);
@@ -30,55 +30,56 @@ impl Rig {
         let mut rig = Self {
             goal_tracker: GoalTracker::new(GoalIds::new(1, 1), options()),
             now: Time::ZERO,
-            out: Vec::new(),
+            effects: Vec::new(),
             tickets: 0,
-            batch: Vec::new(),
-            is_late: false,
-            sent: None,
+            pending_effects: Vec::new(),
+            is_batch: false,
+            last_sent_goal: None,
         };
         rig.wire(WireEvent::ServerBack { server: SERVER });
         rig
     }
 
     pub(super) fn command(&mut self, command: Command<u32>) {
-        self.goal_tracker.command(command, self.now, &mut self.batch);
-        self.carry_out();
+        self.goal_tracker
+            .command(command, self.now, &mut self.pending_effects);
+        self.apply_effects();
     }
 
     pub(super) fn wire(&mut self, event: WireEvent<u32>) {
-        self.goal_tracker.wire(event, self.now, &mut self.batch);
-        self.carry_out();
+        self.goal_tracker.wire(event, self.now, &mut self.pending_effects);
+        self.apply_effects();
     }
 
-    /// Several inputs with the same time, as from a late owner.
+    /// Passes several inputs at the same time, as a late owner does.
     pub(super) fn batch(&mut self, inputs: impl FnOnce(&mut Self)) {
-        self.is_late = true;
+        self.is_batch = true;
         inputs(self);
-        self.is_late = false;
-        self.goal_tracker.advance(self.now, &mut self.batch);
-        self.carry_out();
+        self.is_batch = false;
+        self.goal_tracker.advance(self.now, &mut self.pending_effects);
+        self.apply_effects();
     }
 
-    fn carry_out(&mut self) {
-        if !self.is_late {
-            self.out.append(&mut self.batch);
-            self.note_sent();
+    fn apply_effects(&mut self) {
+        if !self.is_batch {
+            self.effects.append(&mut self.pending_effects);
+            self.record_sent_goal();
         }
     }
 
-    /// Whether no goal of ours can be executing on any server.
+    /// Returns whether no goal of the GoalTracker can be executing on a server.
     pub(super) fn is_stopped(&self) -> bool {
         let goals = self.goal_tracker.live_goals();
         !goals.iter().any(|goal| goal.phase.may_execute())
     }
 
     /// Advances time, deadline by deadline.
-    pub(super) fn pass(&mut self, milliseconds: u64) {
+    pub(super) fn advance(&mut self, milliseconds: u64) {
         let until = self.now + Duration::from_millis(milliseconds);
         while let Some(due) = self.goal_tracker.next_deadline().filter(|due| *due <= until) {
             self.now = self.now.max(due);
-            self.goal_tracker.advance(self.now, &mut self.batch);
-            self.carry_out();
+            self.goal_tracker.advance(self.now, &mut self.pending_effects);
+            self.apply_effects();
         }
         self.now = until;
     }
@@ -100,12 +101,12 @@ impl Rig {
         self.start_with(payload, options())
     }
 
-    /// Starts a goal, which the server accepts.
-    pub(super) fn run(&mut self, payload: u32) -> (Ticket, GoalId) {
+    /// Starts a goal that the server accepts.
+    pub(super) fn start_accepted(&mut self, payload: u32) -> (Ticket, GoalId) {
         let ticket = self.start(payload);
         let goal = self.sent_goal();
         self.accept(goal);
-        self.out.clear();
+        self.effects.clear();
         (ticket, goal)
     }
 
@@ -177,16 +178,16 @@ impl Rig {
         ticket
     }
 
-    pub(super) fn gone(&mut self) {
+    pub(super) fn server_gone(&mut self) {
         self.wire(WireEvent::ServerGone { server: SERVER });
     }
 
-    pub(super) fn back(&mut self) {
+    pub(super) fn server_back(&mut self) {
         self.wire(WireEvent::ServerBack { server: SERVER });
     }
 
-    /// Asserts that no goal or call is left and that the counters agree.
-    pub(super) fn assert_at_rest(&self) {
+    /// Asserts that no goal and no call is tracked and that the counters agree.
+    pub(super) fn assert_idle(&self) {
         assert!(
             self.goal_tracker.is_idle(),
             "{:?}",
@@ -202,15 +203,15 @@ impl Rig {
     }
 
     /// Asserts the state before any request: no effects, zero counters, no goals and calls.
-    pub(super) fn assert_untouched(&mut self, why: &str) {
-        assert_eq!(self.wanted(), Vec::<String>::new(), "{why}");
+    pub(super) fn assert_initial_state(&mut self, why: &str) {
+        assert_eq!(self.take_effects(), Vec::<String>::new(), "{why}");
         assert_eq!(self.goal_tracker.counters(), Counters::default(), "{why}");
-        self.assert_at_rest();
+        self.assert_idle();
     }
 
-    /// The effects since the last call, as text.
-    pub(super) fn wanted(&mut self) -> Vec<String> {
-        self.out
+    /// Takes the effects since the last call, as text.
+    pub(super) fn take_effects(&mut self) -> Vec<String> {
+        self.effects
             .drain(..)
             .filter_map(|effect| match effect {
                 Effect::SendGoal { payload, .. } => Some(format!("send {payload}")),
@@ -219,7 +220,7 @@ impl Rig {
                     ..
                 } => Some(format!("cancel #{attempt}")),
                 Effect::SendCancel { .. } => Some("cancel others".to_owned()),
-                Effect::RequestResult { .. } => Some("ask".to_owned()),
+                Effect::RequestResult { .. } => Some("request result".to_owned()),
                 Effect::CallService { payload, .. } => Some(format!("call {payload}")),
                 Effect::ForgetCall { .. } => Some("forget call".to_owned()),
                 Effect::ForgetGoal { .. } => None,
@@ -239,15 +240,15 @@ impl Rig {
 
     /// The last goal that was sent.
     pub(super) fn sent_goal(&self) -> GoalId {
-        self.sent.expect("no goal was sent")
+        self.last_sent_goal.expect("no goal was sent")
     }
 
-    fn note_sent(&mut self) {
-        let sent = self.out.iter().rev().find_map(|effect| match effect {
+    fn record_sent_goal(&mut self) {
+        let sent = self.effects.iter().rev().find_map(|effect| match effect {
             Effect::SendGoal { goal, .. } => Some(*goal),
             _ => None,
         });
-        self.sent = sent.or(self.sent);
+        self.last_sent_goal = sent.or(self.last_sent_goal);
     }
 }
 

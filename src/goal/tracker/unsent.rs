@@ -50,9 +50,9 @@ impl<P> GoalTracker<P> {
         }) else {
             return false;
         };
-        let wanted =
+        let is_match =
             |effect: &Effect<P>| matches!(effect, Effect::SendGoal { goal: other, .. } if *other == goal);
-        let Some(index) = out.iter().rposition(wanted) else {
+        let Some(index) = out.iter().rposition(is_match) else {
             return false;
         };
         if let Effect::SendGoal { payload, .. } = out.remove(index) {
@@ -73,7 +73,7 @@ impl<P> GoalTracker<P> {
         let Some(call) = self.calls.get_mut(&ticket).filter(|call| call.request.is_none()) else {
             return false;
         };
-        let wanted = |effect: &Effect<P>| match effect {
+        let is_match = |effect: &Effect<P>| match effect {
             Effect::CallService { ticket: other, .. }
             | Effect::SendCancel {
                 tag: CancelTag::Leaf(other),
@@ -81,7 +81,7 @@ impl<P> GoalTracker<P> {
             } => *other == ticket,
             _ => false,
         };
-        let Some(index) = out.iter().rposition(wanted) else {
+        let Some(index) = out.iter().rposition(is_match) else {
             return false;
         };
         match out.remove(index) {
