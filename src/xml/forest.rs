@@ -110,13 +110,13 @@ impl<'d> Builder<'_, 'd> {
         self.report_ignored_text(root);
         let mut model: Option<Element<'d>> = None;
         for child in root.children().filter(|child| child.name() == "TreeNodesModel") {
-            if let Some(first) = model {
+            if let Some(first_model) = model {
                 let problem = Diagnostic::new(
                     Code::SeveralModels,
                     child.name_span(),
                     "a second `<TreeNodesModel>`",
                 )
-                .also(first.name_span(), "the first one");
+                .also(first_model.name_span(), "the first one");
                 self.diagnostics.push(problem);
             } else {
                 model = Some(child);
@@ -179,8 +179,8 @@ impl<'d> Builder<'_, 'd> {
             }
         };
         let mut children = tree.children();
-        let (first, second) = (children.next(), children.next());
-        if let (Some(_), None) = (first, second) {
+        let (first_child, second_child) = (children.next(), children.next());
+        if let (Some(_), None) = (first_child, second_child) {
         } else {
             let count = tree.children().count();
             let message = match count {
@@ -189,16 +189,16 @@ impl<'d> Builder<'_, 'd> {
             };
             let mut problem = Diagnostic::new(Code::TreeChildren, tree.name_span(), message)
                 .help("a tree has exactly one child; put several into a `<Sequence>`");
-            if let Some(second) = second {
-                problem = problem.also(second.name_span(), "the second one");
+            if let Some(second_child) = second_child {
+                problem = problem.also(second_child.name_span(), "the second one");
             }
             self.diagnostics.push(problem);
         }
         self.report_ignored_text(tree);
-        let Some(first) = first else { return };
+        let Some(first_child) = first_child else { return };
 
         let mut calls = Calls::default();
-        let root = self.read_nodes(first, dialect, &mut calls);
+        let root = self.read_nodes(first_child, dialect, &mut calls);
         let spec = TreeSpec {
             id: name.clone(),
             root,
@@ -228,9 +228,9 @@ impl<'d> Builder<'_, 'd> {
         self.forest
             .only_tree
             .entry(span.file)
-            .and_modify(|only| {
-                if only.as_ref() != Some(&name) {
-                    *only = None;
+            .and_modify(|only_tree| {
+                if only_tree.as_ref() != Some(&name) {
+                    *only_tree = None;
                 }
             })
             .or_insert_with(|| Some(name.clone()));
