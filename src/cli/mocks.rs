@@ -70,8 +70,8 @@ impl Mocks {
         keys.filter(|key| !matches_a_leaf(key)).collect()
     }
 
-    /// The script of the most exact key that matches: path before name before ID before pattern. Of equally exact patterns, the first by
-    /// name counts.
+    /// The script of the most exact key that matches: path before name before ID before pattern. Of equally exact
+    /// patterns, the first by name counts.
     fn find(&self, node: &NodeInfo) -> Option<&Script> {
         let exact = names(node).into_iter().find_map(|key| self.0.get(key));
         exact.or_else(|| {
@@ -158,8 +158,8 @@ impl<'de> Deserialize<'de> for Step {
     }
 }
 
-/// Reads the value of a key, or with `is_list_element` an element of its list. Errors are reported during the read, because only
-/// then the parser knows the position.
+/// Reads the value of a key, or with `is_list_element` an element of its list. Errors are reported during the read,
+/// because only then the parser knows the position.
 struct Outcomes {
     is_list_element: bool,
 }
