@@ -40,7 +40,7 @@ mod goal {
 }
 
 mod goal_queue {
-    pub(crate) use navtree::navigator::{Epoch, GoalQueue, Place};
+    pub(crate) use navtree::navigator::{ArrivalNumber, Epoch, GoalQueue};
 
     pub(crate) const SHUT: &str = "refused";
 }
