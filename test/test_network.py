@@ -3,10 +3,11 @@
 Each test makes two network namespaces. If the machine does not allow that, the tests are skipped with the reason.
 """
 
+import shutil
 import time
 
 import pytest
-from support.executable import Executable
+from support.executable import Executable, Process
 from support.fixtures import tree
 from support.graph import wait_for
 from support.network import ENVIRONMENT, Network, unsupported_reason
@@ -24,15 +25,21 @@ PARAMETERS = {
 #: every 3 s.
 PATIENCE = 60.0
 CUTS = [0.1, 1.0, 5.0, 30.0]
+#: The port of the discovery server; its default.
+DISCOVERY_PORT = 11811
 
 
 class TwoHosts:
     """The client and the node on the left host, the servers on the right host."""
 
-    def __init__(self, domain, request, parameters=None):
+    def __init__(self, domain, request, parameters=None, discovery_server=False):
         self.network = Network(seed=domain)
         request.addfinalizer(self.network.close)
-        right, left = self.network.right.start(Remote()), self.network.left.start(Remote())
+        self._environment = dict(ENVIRONMENT)
+        if discovery_server:
+            request.addfinalizer(self._serve_discovery().close)
+        right = self.network.right.start(Remote(), self._environment)
+        left = self.network.left.start(Remote(), self._environment)
         for process in (right, left):
             request.addfinalizer(process.shutdown)
         self.servers, self.client = right.Servers(domain), left.Client(domain)
@@ -42,9 +49,16 @@ class TwoHosts:
         self.servers.behave("follow_path", duration=0.05)
         self.recovers()
 
+    def _serve_discovery(self):
+        """Starts a discovery server on the left host, and makes all later processes its clients."""
+        address = self.network.left.address
+        self._environment["ROS_DISCOVERY_SERVER"] = f"{address}:{DISCOVERY_PORT}"
+        with self.network.left.inside():
+            return Process(["fast-discovery-server", "-i", "0", "-l", address, "-p", str(DISCOVERY_PORT)])
+
     def start_node(self):
         with self.network.left.inside():
-            self.node = Executable("navtree", self._domain, self._parameters, environment=ENVIRONMENT)
+            self.node = Executable("navtree", self._domain, self._parameters, environment=self._environment)
         self._request.addfinalizer(self.node.close)
 
     def executing(self):
@@ -284,4 +298,14 @@ def test_g3_node_is_killed_and_restarted_during_a_cut(hosts):
     wait_for(stopped, PATIENCE, lambda: f"the orphan goal to end: {hosts.node.output}")
     # Wait until both sides of the actions are matched again.
     hosts.client.wait()
+    hosts.recovers()
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.skipif(shutil.which("fast-discovery-server") is None, reason="fast-discovery-server is not installed")
+@pytest.mark.parametrize("seconds", [1.0, 5.0])
+def test_g3_cut_between_hosts_that_find_each_other_by_a_discovery_server(machine, ros_domain, request, seconds):
+    hosts = TwoHosts(ros_domain, request, discovery_server=True)
+    goal = hosts.executing()
+    hosts.cut(seconds, lambda: hosts.cancelled(goal))
     hosts.recovers()

@@ -47,14 +47,15 @@ def _up(name, address=None):
         fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH14x", name.encode(), flags))
 
 
-def _set_environment():
-    os.environ.update(ENVIRONMENT)
+def _set_environment(environment):
+    os.environ.update(environment)
 
 
 class Host:
     """A network namespace with an address."""
 
     def __init__(self, address):
+        self.address = address
         with open("/proc/thread-self/ns/net") as home:
             _call(_libc.unshare, CLONE_NEWNET)
             try:
@@ -76,10 +77,10 @@ class Host:
             finally:
                 _call(_libc.setns, home.fileno(), CLONE_NEWNET)
 
-    def start(self, manager):
+    def start(self, manager, environment):
         """Starts a multiprocessing manager in a process on this host. Its class must be importable."""
         with self.inside():
-            manager.start(_set_environment)
+            manager.start(_set_environment, (environment,))
         return manager
 
     def close(self):
