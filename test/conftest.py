@@ -36,10 +36,10 @@ def target_folder():
 
 @pytest.fixture(scope="session")
 def executables(target_folder):
-    """Return the folder of `navtree` and `nav_sim`: the release build, or NAVTREE_EXECUTABLES."""
-    folder = pathlib.Path(os.environ.get("NAVTREE_EXECUTABLES") or target_folder / "release")
+    """Return the folder of `navtree` and `nav_sim`: the build of profile `quick`, or NAVTREE_EXECUTABLES."""
+    folder = pathlib.Path(os.environ.get("NAVTREE_EXECUTABLES") or target_folder / "quick")
     for name in ("navtree", "nav_sim"):
-        assert (folder / name).is_file(), f"{folder / name} is missing: run 'cargo build --release'"
+        assert (folder / name).is_file(), f"{folder / name} is missing: run 'cargo build --profile quick'"
     return folder
 
 

@@ -30,7 +30,7 @@ def installed(tmp_path_factory, target_folder, executables):
     (workspace / "src" / "navtree").symlink_to(ROOT)
     answer = subprocess.run(
         [colcon, "--log-base", "log", "build", "--event-handlers", "console_direct+"]
-        + ["--cmake-args", f"-DNAVTREE_CARGO_TARGET_DIR={target_folder}"],
+        + ["--cmake-args", f"-DNAVTREE_CARGO_TARGET_DIR={target_folder}", "-DNAVTREE_CARGO_PROFILE=quick"],
         cwd=workspace,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

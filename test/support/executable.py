@@ -14,11 +14,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def find(name):
-    """The release build of an executable, or the one in NAVTREE_EXECUTABLES."""
+    """An executable of the profile `quick`, or the one in NAVTREE_EXECUTABLES."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    path = Path(os.environ.get("NAVTREE_EXECUTABLES") or target / "release") / name
+    path = Path(os.environ.get("NAVTREE_EXECUTABLES") or target / "quick") / name
     if not path.exists():
-        raise AssertionError(f"{path} is missing: run 'cargo build --release' (scripts/test does)")
+        raise AssertionError(f"{path} is missing: run 'cargo build --profile quick' (scripts/test does)")
     return path
 
 
