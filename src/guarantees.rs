@@ -104,7 +104,8 @@ const GUARANTEES: [Guarantee; 11] = [
         number: 10,
         title: "Ticks keep time",
         text: "Tick n is due at start + n × period, by a monotonic clock or by simulated time. There is no drift and no burst \
-               to catch up. Ticks that were missed are counted.",
+               to catch up. Ticks that were missed are counted. With `tick_on_event`, an event brings an additional tick; \
+               the others stay.",
         kept_in: &[
             "src/navigator/schedule.rs",
             "src/navigator/missed_ticks.rs",

@@ -19,6 +19,7 @@
 //! | [`msg`] | the messages of trees, as plain structs |
 //! | [`goal`] | the state machines of goals and calls, and the GoalTracker |
 //! | [`nav`] | Nav2's node library, and its traits for actions, services, topics, transforms |
+//! | [`record`] | the event stream of a run, the flight recorder, and replay |
 //! | `ros` | the only room that uses r2r (feature `ros`) |
 //! | [`sim`] | a simulated robot on a plane with the servers that trees call |
 //! | [`navigator`] | the node: lifecycle, navigate actions, preemption, swap, tick loop |
@@ -38,6 +39,7 @@ pub mod monitor;
 pub mod msg;
 pub mod nav;
 pub mod navigator;
+pub mod record;
 #[cfg(test)]
 mod rooms_tests;
 #[cfg(feature = "ros")]

@@ -242,3 +242,21 @@ def test_goal_from_the_topic_is_listed_and_cancelled_with_all(stack):
     wait_for(lambda: not stack.robot.executing(), PATIENCE, "the robot to stop")
     stack.node.wait_for_line("was canceled")
     wait_for(lambda: GoalStatus.STATUS_CANCELED in statuses[-1], PATIENCE, "the canceled goal in the list")
+
+
+def test_g5_a_rule_for_an_action_applies_to_its_topics_and_services(stack_factory, tmp_path):
+    stack = stack_factory(remappings={"drive": "/follow_path"})
+    tree = tmp_path / "drive.xml"
+    tree.write_text(
+        '<root BTCPP_format="4"><BehaviorTree ID="Drive"><Sequence><ComputePathToPose goal="{goal}" path="{path}"/>'
+        '<FollowPath path="{path}" server_name="drive"/></Sequence></BehaviorTree></root>'
+    )
+    controller = stack.robot.controller
+    before = len(controller.requests())
+    controller.behaviour.duration = None
+    goal = stack.navigation.send(2.0, 0.0, tree=tree)
+    wait_for(controller.executing, PATIENCE, "the controller to execute")
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"
+    assert len(controller.requests()) == before + 1
+    assert stack.robot.executing() == 0

@@ -10,6 +10,8 @@ pub(crate) fn cases() -> Vec<(&'static str, u32, Arc<TreeDef>)> {
     let conditions = |count: usize| (0..count).map(|_| leaf("Holds"));
     let reactive = conditions(20).chain([leaf("GoesOn")]);
     let inverters = (0..50).fold(leaf("Holds"), |inner, _| node("Inverter").child(inner));
+    let script_conditions = std::iter::once(leaf("Script").port("code", "x := 1"))
+        .chain((0..100).map(|_| leaf("ScriptCondition").port("code", "x == 1")));
     vec![
         (
             "sequence_100",
@@ -22,6 +24,11 @@ pub(crate) fn cases() -> Vec<(&'static str, u32, Arc<TreeDef>)> {
             define(node("ReactiveSequence").children(reactive)),
         ),
         ("inverters_50", 51, define(inverters)),
+        (
+            "script_conditions_100",
+            102,
+            define(node("Sequence").children(script_conditions)),
+        ),
         (
             "fallback_start_and_halt",
             1,

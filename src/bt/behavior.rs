@@ -2,6 +2,7 @@
 
 use super::kind::NodeKind;
 use super::node_effects::NodeEffects;
+use super::value::Value;
 use super::{Context, HaltReason, NodeStatus};
 
 /// A node raised an error, which is recorded in the run. The tick returns to its caller. Created only by
@@ -66,4 +67,13 @@ pub trait Behavior: Send + Sync {
     /// Clears what the node keeps between activations, for example an index. Called for every node, running or not, at
     /// the end of a run of the whole tree. Nav2 calls `halt` here.
     fn rewind(&self, _cx: &mut Context<'_>) {}
+
+    /// The part of the node's [`Context::state`] that it keeps between runs of the tree and that its later results depend
+    /// on. A recording contains it. `None`, the default: there is no such part.
+    fn save(&self, _cx: &mut Context<'_>) -> Option<Value> {
+        None
+    }
+
+    /// Takes back what [`Behavior::save`] returned.
+    fn load(&self, _cx: &mut Context<'_>, _state: &Value) {}
 }

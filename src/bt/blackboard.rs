@@ -4,20 +4,43 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::checkpoint::EntryState;
 use super::types::{Family, PortValue, TypeInfo};
 use super::value::Value;
 use super::{Enums, Time};
 
 /// A resolved key: the place of its entry after all remappings. Keys that are remapped to each other have the same
 /// slot.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct SlotId(pub(crate) u32);
 
+impl SlotId {
+    /// The slot with this number.
+    pub fn from_index(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// The number of the slot.
+    pub fn index(self) -> u32 {
+        self.0
+    }
+}
+
 /// The key space of one subtree instance.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct ScopeId(pub(crate) u32);
 
 impl ScopeId {
+    /// The scope with this number.
+    pub fn from_index(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// The number of the scope, in pre-order of the subtree instances.
+    pub fn index(self) -> u32 {
+        self.0
+    }
+
     /// The scope of the main tree.
     pub const ROOT: Self = Self(0);
 }
@@ -43,6 +66,24 @@ impl Entry {
             info,
             sequence,
             stamp: Time::ZERO,
+        }
+    }
+
+    pub(crate) fn state(&self) -> EntryState {
+        EntryState {
+            value: self.value.clone(),
+            info: self.info,
+            sequence: self.sequence,
+            stamp: self.stamp,
+        }
+    }
+
+    pub(crate) fn of(state: &EntryState) -> Self {
+        Self {
+            value: state.value.clone(),
+            info: state.info,
+            sequence: state.sequence,
+            stamp: state.stamp,
         }
     }
 
@@ -226,6 +267,20 @@ impl Blackboard {
         self.entries[slot.0 as usize] = Entry::default();
     }
 
+    pub(crate) fn restore(&mut self, slot: SlotId, entry: Entry) {
+        if let Some(place) = self.entries.get_mut(slot.0 as usize) {
+            *place = entry;
+        }
+    }
+
+    /// The scope and the key of an entry that was created at run time.
+    pub fn dynamic_key(&self, slot: SlotId) -> Option<(ScopeId, &Arc<str>)> {
+        self.dynamic.as_ref()?.iter().find_map(|(scope, keys)| {
+            let found = keys.iter().find(|(_, of)| **of == slot);
+            found.map(|(key, _)| (*scope, key))
+        })
+    }
+
     pub(crate) fn dynamic(&self, scope: ScopeId, key: &str) -> Option<SlotId> {
         self.dynamic.as_ref()?.get(&scope)?.get(key).copied()
     }
@@ -239,8 +294,13 @@ impl Blackboard {
     }
 
     /// The number of entries in all scopes.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     pub(crate) fn dynamic_keys(&self, scope: ScopeId) -> impl Iterator<Item = (&str, SlotId)> {

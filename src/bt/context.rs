@@ -201,40 +201,89 @@ impl<'t> Context<'t> {
     pub fn write(&mut self, slot: SlotId, value: Value, info: &'static TypeInfo) -> Result<(), TypeClash> {
         let now = self.run.now;
         let enums = &self.def.enums;
-        self.write_by(|blackboard| blackboard.set(slot, value, info, enums, now))
+        self.write_by(Some(slot), |blackboard| {
+            blackboard.set(slot, value, info, enums, now)
+        })
     }
 
-    /// Runs a write that belongs to this node.
+    /// Runs a write that belongs to this node: of one entry, or of those that a script writes.
     #[inline(always)]
-    fn write_by<R>(&mut self, write: impl FnOnce(&mut Blackboard) -> R) -> R {
+    fn write_by<R>(&mut self, slot: Option<SlotId>, write: impl FnOnce(&mut Blackboard) -> R) -> R {
+        let Run {
+            blackboard,
+            provenance,
+            watches_writes,
+            ..
+        } = &mut *self.run;
+        let Some(provenance) = provenance else {
+            if !*watches_writes {
+                return write(blackboard);
+            }
+            return self.write_and_tell(slot, write);
+        };
+        provenance.begin_write(blackboard, self.node);
+        let result = if *watches_writes {
+            self.write_and_tell(slot, write)
+        } else {
+            write(blackboard)
+        };
         let Run {
             blackboard,
             provenance,
             ..
         } = &mut *self.run;
-        let Some(provenance) = provenance else {
-            return write(blackboard);
+        if let Some(provenance) = provenance {
+            provenance.end_write(blackboard, self.node);
+        }
+        result
+    }
+
+    /// Runs a write and tells the observer which entries it wrote.
+    #[inline(never)]
+    fn write_and_tell<R>(&mut self, slot: Option<SlotId>, write: impl FnOnce(&mut Blackboard) -> R) -> R {
+        let by = Some(NodeIndex(self.node));
+        let Some(slot) = slot else {
+            let mut before = std::mem::take(&mut self.run.before_script);
+            let blackboard = &self.run.blackboard;
+            for slot in self.def.slots_written_by(self.node) {
+                if !before.iter().any(|(known, _)| *known == slot) {
+                    before.push((slot, blackboard.entry(slot).sequence()));
+                }
+            }
+            let result = write(&mut self.run.blackboard);
+            for (slot, sequence) in before.drain(..) {
+                if self.run.blackboard.entry(slot).sequence() != sequence {
+                    self.run.tell_write(self.def, slot, by);
+                }
+            }
+            self.run.before_script = before;
+            return result;
         };
-        provenance.begin_write(blackboard, self.node);
-        let result = write(blackboard);
-        provenance.end_write(blackboard, self.node);
+        let sequence = self.run.blackboard.entry(slot).sequence();
+        let result = write(&mut self.run.blackboard);
+        if self.run.blackboard.entry(slot).sequence() != sequence {
+            self.run.tell_write(self.def, slot, by);
+        }
         result
     }
 
     /// Writes a text like [`Context::write`] if the entry already holds this text. Returns whether it does.
+    #[inline]
     pub(crate) fn write_same_text(&mut self, slot: SlotId, text: *const str) -> bool {
         let now = self.run.now;
-        self.write_by(|blackboard| blackboard.set_same_text(slot, text, now))
+        self.write_by(Some(slot), |blackboard| blackboard.set_same_text(slot, text, now))
     }
 
     /// Removes the value of an entry. The entry remains and keeps its type.
     pub fn empty(&mut self, slot: SlotId) {
         self.run.blackboard.empty(slot);
+        self.run.tell_write(self.def, slot, Some(NodeIndex(self.node)));
     }
 
     /// Removes an entry.
     pub fn remove(&mut self, slot: SlotId) {
         self.run.blackboard.remove(slot);
+        self.run.tell_write(self.def, slot, Some(NodeIndex(self.node)));
     }
 
     /// The resource of a type.
@@ -266,7 +315,7 @@ impl<'t> Context<'t> {
     pub fn run(&mut self, script: &Script) -> Result<Value, Thrown> {
         let now = self.run.now;
         let enums = &self.def.enums;
-        self.write_by(|blackboard| script.evaluate(blackboard, enums, now))
+        self.write_by(None, |blackboard| script.evaluate(blackboard, enums, now))
             .map_err(|error| self.throw(error.to_string()))
     }
 
@@ -277,7 +326,7 @@ impl<'t> Context<'t> {
     pub fn test(&mut self, script: &Script) -> Result<bool, Thrown> {
         let now = self.run.now;
         let enums = &self.def.enums;
-        self.write_by(|blackboard| script.test(blackboard, enums, now))
+        self.write_by(None, |blackboard| script.test(blackboard, enums, now))
             .map_err(|error| self.throw(error.to_string()))
     }
 }

@@ -18,12 +18,17 @@ use super::value::Value;
 use rustc_hash::FxHashMap;
 
 /// A node of a definition: its index in pre-order. The root of the main tree is first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct NodeIndex(pub(crate) u32);
 
 impl NodeIndex {
     /// The root of the main tree.
     pub const ROOT: Self = Self(0);
+
+    /// The node with this index.
+    pub fn from_index(index: u32) -> Self {
+        Self(index)
+    }
 
     /// The index as a number.
     pub fn index(self) -> usize {
@@ -60,6 +65,11 @@ pub trait Places: Send + Sync {
 
     /// The value of an attribute of the element whose name has this span.
     fn attribute(&self, element: Span, name: &str) -> Option<Span>;
+
+    /// The name and the text of each file, in the order of their numbers.
+    fn files(&self) -> Vec<(&str, &str)> {
+        Vec::new()
+    }
 }
 
 /// The data of a visit, kept small: two nodes fit in one cache line.
@@ -268,6 +278,14 @@ impl TreeDef {
             .unwrap_or(span)
     }
 
+    /// The name and the text of each file of the tree: the requested one, and those that it includes.
+    pub fn files(&self) -> Vec<(&str, &str)> {
+        self.places
+            .as_ref()
+            .map(|places| places.files())
+            .unwrap_or_default()
+    }
+
     /// The slot of a key, if the tree uses it.
     pub fn slot(&self, scope: ScopeId, key: &str) -> Option<SlotId> {
         if let Some(global) = key.strip_prefix('@') {
@@ -292,6 +310,23 @@ impl TreeDef {
         }
         let shared = def.autoremap && (self.dialect == Dialect::V3 || !key.starts_with('_'));
         shared.then_some((parent, key))
+    }
+
+    /// The entries that a node may write through its ports and scripts.
+    pub(crate) fn slots_written_by(&self, node: u32) -> impl Iterator<Item = SlotId> + '_ {
+        let first = self.accesses.partition_point(|access| access.node < node);
+        let rest = self.accesses.get(first..).unwrap_or_default().iter();
+        rest.take_while(move |access| access.node == node)
+            .filter(|access| access.writes)
+            .map(|access| access.slot)
+    }
+
+    /// The scope and the key of an entry of the definition; `None` for entries that a run has added.
+    pub fn key(&self, slot: SlotId) -> Option<(ScopeId, &Arc<str>)> {
+        self.scopes().find_map(|(scope, def)| {
+            let own = def.own.iter().find(|(_, of)| *of == slot);
+            own.map(|(key, _)| (scope, key))
+        })
     }
 
     pub(crate) fn entries(&self) -> Vec<Entry> {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The reason of a halt, for leaves, logs and cancel messages.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum HaltReason {
     /// A sibling took over under a reactive parent, or a condition became false.
     Preempted,
@@ -24,7 +24,7 @@ pub enum HaltReason {
 }
 
 /// The order in which the starts and halts of one tick take effect outside of the tree.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub enum HaltOrder {
     /// Halts take effect before starts (guarantee G2). A reactive parent must tick a child to learn that the child
     /// takes over, so starts are delayed until the end of the tick.

@@ -99,8 +99,7 @@ fn accesses_of(def: &TreeDef, node: u32) -> impl Iterator<Item = &SlotAccess> {
 }
 
 fn written_by(def: &TreeDef, node: u32) -> Vec<SlotId> {
-    let writes = accesses_of(def, node).filter(|access| access.writes);
-    writes.map(|access| access.slot).collect()
+    def.slots_written_by(node).collect()
 }
 
 /// The provenance of one run.
@@ -264,8 +263,12 @@ impl Provenance {
     }
 
     /// A node is about to write entries. Records its inputs, because it may overwrite an entry that it reads.
+    #[inline]
     pub(crate) fn begin_write(&mut self, blackboard: &Blackboard, node: u32) {
-        let reader = self.readers.nodes.get(&node).filter(|_| self.is_renewed);
+        if !self.is_renewed {
+            return;
+        }
+        let reader = self.readers.nodes.get(&node);
         for slot in reader.iter().flat_map(|reader| &reader.in_place) {
             let sequence = blackboard.entry(*slot).sequence();
             if self.current.get(slot) == Some(&sequence) {
@@ -277,8 +280,12 @@ impl Provenance {
     }
 
     /// The node has written.
+    #[inline]
     pub(crate) fn end_write(&mut self, blackboard: &Blackboard, node: u32) {
-        let reader = self.readers.nodes.get(&node).filter(|_| self.is_renewed);
+        if !self.is_renewed {
+            return;
+        }
+        let reader = self.readers.nodes.get(&node);
         for slot in reader.iter().flat_map(|reader| &reader.in_place) {
             if let Some((by, sequence)) = self.overwritten.get_mut(slot)
                 && *by == node

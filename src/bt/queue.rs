@@ -47,6 +47,11 @@ impl Queue {
         self.items().is_empty()
     }
 
+    /// The values, first to last.
+    pub fn snapshot(&self) -> Vec<Value> {
+        self.items().iter().cloned().collect()
+    }
+
     /// Only the tick thread uses a tree's queue, so the lock is never contended (guarantee G1).
     fn items(&self) -> MutexGuard<'_, VecDeque<Value>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

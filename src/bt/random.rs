@@ -15,6 +15,14 @@ impl Random {
         Self(if self.0 == 0 { 1 } else { self.0 })
     }
 
+    pub(crate) fn state(&self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn restore(&mut self, state: u64) {
+        *self = Self(state).not_zero();
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

@@ -2,9 +2,9 @@
 
 use std::any::Any;
 
-use super::blackboard::Blackboard;
+use super::blackboard::{Blackboard, SlotId};
 use super::current_node::CurrentNode;
-use super::definition::TreeDef;
+use super::definition::{NodeIndex, TreeDef};
 use super::error::TickError;
 use super::event::Events;
 use super::globals::Sharing;
@@ -17,7 +17,7 @@ use super::{HaltOrder, NodeStatus, Time};
 
 /// Small numbers that most nodes keep between ticks. Each node defines their meaning. A reset does not clear them: a
 /// node initializes the ones it uses when it starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Memory {
     /// A position among the children, or a latch.
     pub index: u32,
@@ -39,6 +39,10 @@ pub(crate) struct Run {
     pub(crate) states: Box<[Option<Box<dyn Any + Send>>]>,
     pub(crate) resources: Resources,
     pub(crate) observer: Option<Box<dyn Observer>>,
+    /// Whether the observer is told of writes.
+    pub(crate) watches_writes: bool,
+    /// The write counts of the entries that a script may write, from before the script.
+    pub(crate) before_script: Vec<(SlotId, u64)>,
     /// Used only while there is an observer.
     pub(crate) provenance: Option<Box<Provenance>>,
     pub(crate) now: Time,
@@ -77,6 +81,8 @@ impl Run {
             states: Box::default(),
             resources: Resources::default(),
             observer: None,
+            watches_writes: false,
+            before_script: Vec::new(),
             provenance: None,
             now: Time::ZERO,
             woken: false,
@@ -112,6 +118,15 @@ impl Run {
         self.resources.begin_tick(now);
         if let Some(events) = &mut self.events {
             events.begin_tick(self.woken);
+        }
+    }
+
+    /// Tells the observer that an entry was written or removed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn tell_write(&mut self, def: &TreeDef, slot: SlotId, by: Option<NodeIndex>) {
+        if let Some(observer) = self.observer.as_mut().filter(|_| self.watches_writes) {
+            observer.wrote(def, &self.blackboard, slot, by, self.now);
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The result of a node's last tick. Numbers and names are those of BehaviorTree.CPP's `NodeStatus`, because logs,
 /// recordings and Groot2 contain them.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
 pub enum NodeStatus {
     /// Not started, or reset by its parent.

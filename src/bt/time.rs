@@ -9,7 +9,9 @@ use std::time::Duration;
 /// The navigator passes its monotonic clock, or the simulation clock under `use_sim_time`. Tests pass a number that
 /// they step by hand. Nothing in this library reads a clock by itself, so the same tree, inputs and clock give the same
 /// trace (guarantee G9).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
 pub struct Time(u64);
 
 impl Time {

@@ -104,6 +104,10 @@ impl Tree {
         self.poison.is_some()
     }
 
+    pub(crate) fn run_mut(&mut self) -> &mut Run {
+        &mut self.run
+    }
+
     #[cold]
     fn refuse(&self) -> Result<NodeStatus, TickError> {
         self.sound().map(|()| NodeStatus::Idle)
@@ -129,6 +133,9 @@ impl Tree {
 
     /// Sets the observer of the run and drops the previous one.
     pub fn set_observer(&mut self, observer: Option<Box<dyn Observer>>) {
+        self.run.watches_writes = observer
+            .as_ref()
+            .is_some_and(|observer| observer.watches_writes());
         self.run.observer = observer;
     }
 
@@ -196,10 +203,24 @@ impl Tree {
         if self.poison.is_some() {
             return self.refuse();
         }
-        self.run.begin_tick(&self.def, now);
+        self.begin_tick(now);
         let result = self.execute_root(now);
-        self.run.end_tick(now);
+        self.end_tick(&result, now);
         result
+    }
+
+    fn begin_tick(&mut self, now: Time) {
+        if let Some(observer) = &mut self.run.observer {
+            observer.tick_begins(&self.def, now);
+        }
+        self.run.begin_tick(&self.def, now);
+    }
+
+    fn end_tick(&mut self, result: &Result<NodeStatus, TickError>, now: Time) {
+        self.run.end_tick(now);
+        if let Some(observer) = &mut self.run.observer {
+            observer.tick_ends(&self.def, result.as_ref().copied(), now);
+        }
     }
 
     /// Executes the root. Repeats while the root is running and a node requested another execution, as `tickOnce` does.
@@ -210,7 +231,7 @@ impl Tree {
         if self.poison.is_some() {
             return self.refuse();
         }
-        self.run.begin_tick(&self.def, now);
+        self.begin_tick(now);
         let mut result = self.execute_root(now);
         for _ in 0..MAX_WAKE_UPS {
             if !matches!(result, Ok(NodeStatus::Running)) || !self.run.woken {
@@ -218,7 +239,7 @@ impl Tree {
             }
             result = self.execute_root(now);
         }
-        self.run.end_tick(now);
+        self.end_tick(&result, now);
         result
     }
 
@@ -272,6 +293,9 @@ impl Tree {
     /// Ends the run. Halts all running nodes (guarantee G2), resets the root and clears what nodes keep between
     /// activations. Returns at once (guarantee G3).
     pub fn halt(&mut self, reason: HaltReason, now: Time) {
+        if let Some(observer) = &mut self.run.observer {
+            observer.halt_begins(&self.def, reason, now);
+        }
         self.run.receive(&self.def, now);
         self.run.resources.begin_tick(now);
         let Self { def, run, .. } = self;
@@ -309,6 +333,9 @@ impl Tree {
             events.forget();
         }
         self.run.end_tick(now);
+        if let Some(observer) = &mut self.run.observer {
+            observer.halt_ends(&self.def, now);
+        }
     }
 
     /// Loads the state of the run into the CPU cache. Useful for a host of thousands of trees, where no tree stays in
@@ -354,10 +381,7 @@ impl Tree {
     /// # Errors
     /// [`TypeClash`].
     pub fn set<T: PortValue>(&mut self, key: &str, value: T) -> Result<(), TypeClash> {
-        let slot = keys::resolve(&self.def, &mut self.run.blackboard, ScopeId::ROOT, key);
-        self.run
-            .blackboard
-            .set(slot, value.into_value(), T::TYPE, &self.def.enums, self.run.now)
+        self.set_value(key, value.into_value(), T::TYPE)
     }
 
     /// Writes a key of the main tree with a value whose type is known only at run time.
@@ -370,10 +394,11 @@ impl Tree {
         value: Value,
         info: &'static super::TypeInfo,
     ) -> Result<(), TypeClash> {
-        let slot = keys::resolve(&self.def, &mut self.run.blackboard, ScopeId::ROOT, key);
-        self.run
-            .blackboard
-            .set(slot, value, info, &self.def.enums, self.run.now)
+        let Self { def, run, .. } = self;
+        let slot = keys::resolve(def, &mut run.blackboard, ScopeId::ROOT, key);
+        run.blackboard.set(slot, value, info, &def.enums, run.now)?;
+        run.tell_write(def, slot, None);
+        Ok(())
     }
 
     /// Replaces the values of entries. Calls `new` for every entry in all scopes, except those with a value from the
@@ -392,6 +417,7 @@ impl Tree {
                 && let Some(value) = run.blackboard.get(slot).and_then(&new)
             {
                 run.blackboard.put(slot, value, run.now);
+                run.tell_write(def, slot, None);
             }
         }
     }

@@ -15,10 +15,12 @@ mod completions;
 mod convert;
 #[cfg(feature = "ros")]
 mod drive;
+mod log;
 mod mock_run;
 mod mocks;
 mod models;
 mod palette;
+mod replay;
 #[cfg(feature = "ros")]
 mod run;
 mod scenario;
@@ -74,6 +76,10 @@ enum Command {
     Models(models::Arguments),
     /// Print the completion script for a shell.
     Completions(completions::Arguments),
+    /// Tell a recorded navigation: what was tried, what failed and why, what recovered.
+    Log(log::Arguments),
+    /// Run the inputs of a recorded navigation through its tree again, or through another one.
+    Replay(replay::Arguments),
     /// Send a navigation goal and show the tree while it runs.
     #[cfg(feature = "ros")]
     Drive(drive::Arguments),
@@ -107,6 +113,8 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
         Some(Command::Convert(arguments)) => convert::run(&arguments),
         Some(Command::Models(arguments)) => models::run(&arguments, registry),
         Some(Command::Completions(arguments)) => completions::run(&arguments),
+        Some(Command::Log(arguments)) => log::run(&arguments),
+        Some(Command::Replay(arguments)) => replay::run(&arguments, registry),
         #[cfg(feature = "ros")]
         Some(Command::Drive(arguments)) => drive::run(&arguments, &registry),
         #[cfg(feature = "ros")]

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// One activation of one leaf, from its first tick to its completion or halt. Never reused, so no late message reaches
 /// a later activation (G4).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Ticket(pub u64);
 
 /// The number of a link between one world and the GoalTracker. Each world numbers its tickets from one, and one
@@ -34,11 +34,13 @@ impl Ticket {
 }
 
 /// The transports' number of an opened action server or service.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ServerId(pub u32);
 
 /// The 16-byte id of a goal, chosen by the client.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
 pub struct GoalId(pub [u8; 16]);
 
 impl GoalId {

@@ -51,7 +51,7 @@ impl GoalStatus {
 }
 
 /// The end of a goal on its server.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum TerminalStatus {
     /// Succeeded.
     Succeeded,

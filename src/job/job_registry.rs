@@ -19,7 +19,11 @@ pub struct JobRegistry {
     /// All jobs were cancelled, and no navigation has begun since.
     is_halted: Arc<AtomicBool>,
     cancel_timeout: Duration,
+    on_end: Option<EndListener>,
 }
+
+/// A function that is called when a job has ended and its leaf can see the result.
+pub type EndListener = Arc<dyn Fn() + Send + Sync>;
 
 impl Default for JobRegistry {
     fn default() -> Self {
@@ -91,7 +95,20 @@ impl JobRegistry {
             entries: Arc::default(),
             is_halted: Arc::default(),
             cancel_timeout,
+            on_end: None,
         }
+    }
+
+    /// The same registry. It calls `listener` at the end of each job that a leaf starts through it.
+    pub fn with_end_listener(self, listener: EndListener) -> Self {
+        Self {
+            on_end: Some(listener),
+            ..self
+        }
+    }
+
+    pub(super) fn end_listener(&self) -> Option<&EndListener> {
+        self.on_end.as_ref()
     }
 
     /// See [`JobRegistry::with_cancel_timeout`].

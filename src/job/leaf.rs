@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::job_registry::CANCEL_TIMEOUT;
-use super::{CancellationToken, Job, JobRegistry, Progress, Spawn};
+use super::job_registry::{CANCEL_TIMEOUT, EndListener};
+use super::{BoxFuture, CancellationToken, Job, JobRegistry, Progress, Spawn};
 use crate::bt::{
     Behavior, Context, HaltReason, NodeKind, NodeStatus, Ports, Registry, RegistryError, Thrown, Tick, Time,
 };
@@ -98,14 +98,34 @@ where
         }
         None => Job::prepare(cancel, work),
     };
+    let end_listener = cx
+        .resource::<JobRegistry>()
+        .and_then(|job_registry| job_registry.end_listener().cloned());
     let executor = Arc::clone(executor);
     cx.start_outside(move || {
         // A job that is halted in the tick of its start never runs.
         if !token.is_cancelled() {
-            executor.spawn(future);
+            executor.spawn(match end_listener {
+                Some(listener) => Box::pin(notify_at_end(future, NotifyOnDrop(listener))),
+                None => future,
+            });
         }
     });
     job
+}
+
+struct NotifyOnDrop(EndListener);
+
+impl Drop for NotifyOnDrop {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// Notifies after the end of a future, also if the future panics or its executor drops it.
+async fn notify_at_end(future: BoxFuture, notify: NotifyOnDrop) {
+    let _notify = notify;
+    future.await;
 }
 
 /// Cancels the job of a halted leaf.

@@ -24,7 +24,7 @@ impl Goals {
 }
 
 /// `nav_msgs/Goals` on a topic. The blackboard contains only the goals.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 pub struct StampedGoals {
     /// Frame and time of the list. Poses may have their own.
     pub header: Header,

@@ -61,7 +61,6 @@ macro_rules! message_files {
 pub(crate) use message_files;
 
 /// The messages of this room that topics support.
-#[cfg(feature = "ros")]
 macro_rules! topics {
     ($callback:ident) => {
         $callback! {
@@ -69,7 +68,6 @@ macro_rules! topics {
         }
     };
 }
-#[cfg(feature = "ros")]
 pub(crate) use topics;
 
 /// A message of a topic, action or service: it can be copied, compared, printed and moved between threads. Implemented

@@ -30,6 +30,11 @@ impl Payload {
         Self::new(message)
     }
 
+    /// The Rust type of the message.
+    pub fn type_of(&self) -> std::any::TypeId {
+        (*self.0).type_id()
+    }
+
     /// The message, if it is of this type.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.downcast_ref()
@@ -48,7 +53,7 @@ impl fmt::Debug for Payload {
 }
 
 /// The kind of an endpoint.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum EndpointKind {
     /// A client of an action server.
     Action,
@@ -57,7 +62,7 @@ pub enum EndpointKind {
 }
 
 /// The representation of a payload in this process.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub enum Form {
     /// The plain struct of room `msg`.
     #[default]
@@ -84,7 +89,7 @@ pub enum Part {
 }
 
 /// A topic to subscribe to or publish on.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct TopicSpec {
     /// The name, relative to the node unless it begins with `/`.
     pub name: Arc<str>,
@@ -101,7 +106,7 @@ pub struct TopicSpec {
 }
 
 /// A subscription or a publisher, by number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct TopicId(pub u32);
 
 /// An event between two ticks.
@@ -153,7 +158,7 @@ fn why_unknown(name: &str) -> &'static str {
 }
 
 /// The reason why a transform is not available.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 pub enum TransformError {
     /// The frame was never received.
     #[error("the frame `{0}` does not exist")]

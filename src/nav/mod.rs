@@ -68,7 +68,7 @@ pub use settings::Settings;
 #[cfg(feature = "ros")]
 pub(crate) use strict_json::ZERO_BYTE;
 pub(crate) use strict_json::refuse_zero_bytes;
-pub use world::{Progress, Sample, World};
+pub use world::{Progress, Sample, World, WorldCheckpoint};
 
 use std::sync::Arc;
 

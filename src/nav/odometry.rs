@@ -57,6 +57,11 @@ impl OdometrySmoother {
         }
     }
 
+    /// Replaces all samples, oldest first.
+    pub(crate) fn restore(&mut self, samples: &[OdometrySample]) {
+        self.samples = samples.iter().copied().collect();
+    }
+
     /// The newest sample.
     pub fn newest(&self) -> Option<&OdometrySample> {
         self.samples.back()

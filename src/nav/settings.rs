@@ -7,7 +7,8 @@ use crate::goal::GoalOptions;
 
 /// Defaults for omitted ports, and the switches that restore Nav2's behavior where navtree differs
 /// (`docs/differences.md`). Names and defaults are those of Nav2.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Settings {
     /// `global_frame`.
     pub global_frame: String,

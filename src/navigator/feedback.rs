@@ -19,16 +19,26 @@ pub(crate) fn distance_remaining(path: &Path, robot: &Point) -> f64 {
 
 /// The time for a distance at a speed.
 pub(crate) fn time_remaining(distance: f64, speed: f64) -> Duration {
-    if speed.abs() <= SLOWEST || distance <= SHORTEST {
-        return Duration::ZERO;
+    // False for NaN, as in Nav2.
+    if speed.abs() > SLOWEST && distance > SHORTEST {
+        Duration::try_from_secs_f64(distance / speed.abs()).unwrap_or(Duration::MAX)
+    } else {
+        Duration::ZERO
     }
-    Duration::try_from_secs_f64(distance / speed.abs()).unwrap_or(Duration::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::msg::{Header, Pose};
+
+    #[test]
+    fn a_speed_or_distance_that_is_not_a_number_gives_no_estimate() {
+        for (distance, speed) in [(5.0, f64::NAN), (f64::NAN, 0.5), (5.0, 0.005)] {
+            assert_eq!(time_remaining(distance, speed), Duration::ZERO);
+        }
+        assert_eq!(time_remaining(5.0, -0.5), Duration::from_secs(10));
+    }
 
     #[test]
     fn the_rest_of_the_path_counts_from_the_nearest_pose() {

@@ -215,6 +215,7 @@ fn g3_a_swap_does_not_start_a_goal_again_that_another_client_has_stopped() {
     rig.bench.wait(30);
     let now = rig.now();
     rig.navigator.swap(ToPose, &plan_and_follow("new"), now).unwrap();
+    rig.navigator.hand_over();
     rig.ticks(100);
     let (client, report) = rig.report();
     assert_eq!((client, report.status), (1, Aborted));
@@ -369,6 +370,7 @@ fn g3_a_cancel_of_another_client_counts_while_a_swap_halts_the_tree() {
     cancel_during_the_next_tick(&mut rig);
     let now = rig.now();
     rig.navigator.swap(ToPose, &plan_and_follow("new"), now).unwrap();
+    rig.navigator.hand_over();
     rig.ticks(100);
     let (client, report) = rig.report();
     assert_eq!((client, report.status), (1, Aborted), "{report:?}");
@@ -420,6 +422,7 @@ fn g3_a_stop_that_is_seen_while_the_tree_is_halted_ends_the_goals_that_wait_for_
             goal: GoalId([1; 16]),
         };
         rig.navigator.cancel(first, now);
+        rig.navigator.hand_over();
         rig.ticks(1);
         rig.bench.transform("map", "elsewhere", Pose::default());
         rig.ticks(50);

@@ -22,8 +22,8 @@ pub(crate) struct ChangeLog {
 
 impl ChangeLog {
     /// An observer that adds to this log.
-    pub(crate) fn observer(&self) -> Box<dyn Observer> {
-        Box::new(Collector(Arc::clone(&self.changes)))
+    pub(crate) fn observer(&self) -> impl Observer + use<> {
+        Collector(Arc::clone(&self.changes))
     }
 
     /// Takes the collected changes as a message; `None` if nothing has changed.

@@ -9,6 +9,8 @@ mod blackboard_io;
 mod client;
 mod core;
 mod durations;
+#[cfg(test)]
+mod event_tests;
 mod feedback;
 mod file_stamp;
 #[cfg(test)]
@@ -43,6 +45,9 @@ mod plugins;
 mod preemption_tests;
 #[cfg(test)]
 mod received_message_tests;
+mod recording;
+#[cfg(test)]
+mod recording_tests;
 #[cfg(test)]
 mod replaced_goal_tests;
 mod robot;
@@ -83,6 +88,7 @@ pub use node::{Prepared, StartError, prepare, run};
 pub use node_handles::NodeHandles;
 pub use options::Options;
 pub use package_share::share_file;
+pub use recording::NavigationRecorder;
 pub(crate) use robot::Robot;
 pub use schedule::Schedule;
 #[cfg(feature = "ros")]

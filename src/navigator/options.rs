@@ -10,6 +10,10 @@ use crate::bt::Time;
 pub struct Options {
     /// `bt_loop_duration`.
     pub period: Duration,
+    /// `tick_on_event`: an event brings an additional tick at once.
+    pub tick_on_event: bool,
+    /// `min_tick_interval`: minimum time from one tick to the next tick that an event brings.
+    pub min_tick_interval: Duration,
     /// `1 / feedback_rate`. Nav2 sends feedback with every tick.
     pub feedback_period: Duration,
     /// Time that a new goal may wait for a missing transform.
@@ -58,6 +62,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             period: Duration::from_millis(10),
+            tick_on_event: false,
+            min_tick_interval: Duration::from_millis(1),
             feedback_period: Duration::from_millis(100),
             arrival_patience: Duration::from_millis(500),
             discovered: Time::ZERO,

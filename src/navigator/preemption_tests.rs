@@ -50,6 +50,7 @@ impl Rig {
         };
         let now = self.now();
         self.navigator.goal(request, now);
+        self.navigator.hand_over();
     }
 
     fn frame(&mut self, name: &str) {
@@ -65,11 +66,13 @@ impl Rig {
     fn cancel_of(&mut self, kind: NavigatorKind, number: u8) {
         let (goal, now) = (id(number), self.now());
         self.navigator.cancel(NavigationId { kind, goal }, now);
+        self.navigator.hand_over();
     }
 
     fn swap(&mut self, kind: NavigatorKind, tree: &Arc<TreeDef>) {
         let now = self.now();
         self.navigator.swap(kind, tree, now).unwrap();
+        self.navigator.hand_over();
     }
 
     /// The results since the last call: number, status, error code and message.
@@ -305,6 +308,7 @@ fn g3_a_tick_that_blocks_does_not_shorten_the_time_to_stop() {
     let now = rig.bench.now();
     rig.navigator.set_steady(now + Duration::from_secs(4));
     rig.navigator.poll(now);
+    rig.navigator.hand_over();
     assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
     rig.ticks(30);
     assert_eq!(rig.bench.active("spin"), 0);

@@ -58,6 +58,7 @@ impl Rig {
             }),
         };
         self.navigator.goal(request, now);
+        self.navigator.hand_over();
     }
 
     /// The goals sent to the planner since the last call.
@@ -204,6 +205,7 @@ fn a_paused_robot_stays_paused_whichever_tree_goes_on() {
         if case < 2 {
             let now = rig.now();
             rig.navigator.swap(ToPose, &other, now).unwrap();
+            rig.navigator.hand_over();
         } else {
             rig.unstamped(4, 3.0, &other, 0);
         }

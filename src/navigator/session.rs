@@ -55,6 +55,11 @@ impl Session {
         self.run_accepted
     }
 
+    /// See [`Request::accepted`].
+    pub(crate) fn accepted(&self) -> Time {
+        self.accepted
+    }
+
     pub(crate) fn id(&self) -> NavigationId {
         NavigationId {
             kind: self.kind,

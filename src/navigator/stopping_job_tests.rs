@@ -58,6 +58,7 @@ impl Braking {
     fn cancel(&mut self, number: u8) {
         let now = self.rig.now();
         self.rig.navigator.cancel(navigation(number), now);
+        self.rig.navigator.hand_over();
     }
 
     /// The results since the last call: number, status, error code and message.
@@ -180,6 +181,7 @@ fn g3_the_client_of_a_goal_that_waits_for_another_reads_what_did_not_stop() {
     braking.rig.goal(2, &quick);
     let now = braking.rig.now();
     braking.rig.navigator.stop_all(HaltReason::Deactivated, now);
+    braking.rig.navigator.hand_over();
     braking.ticks(20);
     assert_eq!(braking.told(), []);
     braking.ticks(300);

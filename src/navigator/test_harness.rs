@@ -157,6 +157,7 @@ impl Rig {
         let request = request(number, tree, &self.clients);
         let now = self.now();
         self.navigator.goal(request, now);
+        self.navigator.hand_over();
     }
 
     /// The current time, which is also set in the navigator.
@@ -170,6 +171,7 @@ impl Rig {
         for _ in 0..count {
             let now = self.now();
             self.navigator.tick(now);
+            self.navigator.hand_over();
             self.bench.wait(10);
         }
     }
@@ -225,6 +227,7 @@ fn g8_a_panic_in_a_halt_does_not_keep_other_leaves_running() {
     rig.ticks(3);
     let now = rig.now();
     rig.navigator.cancel(navigation(1), now);
+    rig.navigator.hand_over();
     rig.ticks(5);
     assert_eq!(rig.report().1.status, TerminalStatus::Canceled);
     assert_eq!(rig.bench.active("spin"), 0);
@@ -275,6 +278,7 @@ fn g8_a_panic_in_the_drop_of_a_tree_has_no_effect() {
     rig.goal(1, &load(&registry, "<PanicsInDrop/>"));
     rig.ticks(1);
     rig.navigator.cancel(navigation(1), Time::ZERO);
+    rig.navigator.hand_over();
     assert_eq!(rig.report().1.status, TerminalStatus::Canceled);
     // Another tree replaces this tree, and its first creation fails.
     rig.goal(

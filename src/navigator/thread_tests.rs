@@ -86,10 +86,14 @@ impl<S: tracing::Subscriber> Layer<S> for Errors {
 
 impl Remote {
     pub(super) fn new() -> Self {
-        Self::with_errors(Errors::default())
+        Self::with(Errors::default(), Options::default())
     }
 
-    fn with_errors(errors: Errors) -> Self {
+    pub(super) fn with_options(options: Options) -> Self {
+        Self::with(Errors::default(), options)
+    }
+
+    fn with(errors: Errors, options: Options) -> Self {
         let bench = bench();
         let clock = VirtualClock::default();
         clock.advance(bench.now().as_nanos() / 1_000_000);
@@ -103,7 +107,7 @@ impl Remote {
                 let log = tracing_subscriber::registry().with(errors);
                 // The subscriber of this thread, until its end.
                 let _ = ManuallyDrop::new(tracing::subscriber::set_default(log));
-                let mut navigator = Navigator::new(World::new(link, Settings::default()), Options::default());
+                let mut navigator = Navigator::new(World::new(link, Settings::default()), options);
                 navigator.be_watched(watched, job_registry);
                 navigator
             },
@@ -130,7 +134,7 @@ impl Remote {
     }
 
     /// Starts a goal whose leaf `turn` has run for three ticks, on a server that follows the plan. Returns its tree.
-    fn turn(&mut self, plan: impl Fn() -> Plan<Spin> + Send + 'static) -> Arc<TreeDef> {
+    pub(super) fn turn(&mut self, plan: impl Fn() -> Plan<Spin> + Send + 'static) -> Arc<TreeDef> {
         self.bench.action::<Spin>("spin", move |_| plan());
         let tree = load(&registry(), r#"<Spin name="turn" spin_dist="1.0"/>"#);
         self.goal(1, &tree);
@@ -143,7 +147,7 @@ impl Remote {
         tick_status.navigator.is_running
     }
 
-    fn ticks(&self) -> u64 {
+    pub(super) fn ticks(&self) -> u64 {
         let tick_status = self.thread.handle().tick_status().wait(TIMEOUT).unwrap();
         tick_status.statistics.durations.total()
     }
@@ -528,7 +532,7 @@ fn g6_a_goal_that_waits_for_a_simulation_that_is_never_heard_of_is_aborted() {
 #[test]
 fn g6_goals_are_aborted_once_for_a_clock_that_stays_away_and_each_has_its_own_time() {
     let errors = Errors::default();
-    let mut remote = Remote::with_errors(errors.clone());
+    let mut remote = Remote::with(errors.clone(), Options::default());
     let tree = remote.turn(|| Plan::endless().unstoppable());
     assert_eq!(remote.bench.active("spin"), 1);
     remote.clock.1.store(true, Ordering::SeqCst);

@@ -230,8 +230,26 @@ fn g8_a_leaf_that_returns_after_the_cancel_of_its_goal_starts_no_goal_and_no_job
     drop(kept.watchdog);
 }
 
-/// A leaf whose halt blocks until the test releases it.
-struct BlockingHalt(Sender<()>, Arc<Mutex<Receiver<()>>>);
+/// A place in a leaf's code where the tick thread blocks until the test releases it.
+#[derive(Clone)]
+struct Gate(Sender<()>, Arc<Mutex<Receiver<()>>>);
+
+impl Gate {
+    /// A gate, the sender that releases it, and the receiver that is told when the tick thread is there.
+    fn new() -> (Self, Sender<()>, Receiver<()>) {
+        let (release, gate) = channel();
+        let (entered, inside) = channel();
+        (Self(entered, Arc::new(Mutex::new(gate))), release, inside)
+    }
+
+    fn pass(&self) {
+        let _ = self.0.send(());
+        let _ = self.1.lock().unwrap().recv_timeout(TIMEOUT);
+    }
+}
+
+/// A leaf whose halt blocks.
+struct BlockingHalt(Gate);
 
 impl Behavior for BlockingHalt {
     fn tick(&self, _: &mut Context<'_>) -> Tick {
@@ -239,21 +257,17 @@ impl Behavior for BlockingHalt {
     }
 
     fn halt(&self, _: &mut Context<'_>, _: HaltReason) {
-        let _ = self.0.send(());
-        let _ = self.1.lock().unwrap().recv_timeout(TIMEOUT);
+        self.0.pass();
     }
 }
 
-/// A tree of `Spin` and a leaf whose halt blocks until the first returned sender is used; the second end is told when it
-/// does.
+/// A tree of `Spin` and a leaf whose halt blocks until the returned sender is used. The receiver is told when it does.
 fn blocking_halt() -> (Arc<TreeDef>, Sender<()>, Receiver<()>) {
     let mut registry = registry();
-    let (release, gate) = channel::<()>();
-    let (entered, inside) = channel();
-    let gate = Arc::new(Mutex::new(gate));
+    let (gate, release, inside) = Gate::new();
     registry
         .register_with("Stuck", NodeKind::Action, (0, 0), "", move |_| {
-            Box::new(BlockingHalt(entered.clone(), Arc::clone(&gate)))
+            Box::new(BlockingHalt(gate.clone()))
         })
         .unwrap();
     let text = r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Stuck name="arm"/></Parallel>"#;
@@ -277,6 +291,51 @@ fn g3_a_leaf_whose_halt_blocks_the_tick_thread_does_not_delay_the_cancel_of_the_
     let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
     assert_eq!((client, report.status), (1, TerminalStatus::Canceled));
     drop(kept.watchdog);
+}
+
+/// The state of a leaf. Its drop blocks.
+#[derive(Default)]
+struct BlockingDrop(Option<Gate>);
+
+impl Drop for BlockingDrop {
+    fn drop(&mut self) {
+        if let Some(gate) = &self.0 {
+            gate.pass();
+        }
+    }
+}
+
+/// A leaf with a [`BlockingDrop`].
+struct Device(Gate);
+
+impl Behavior for Device {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        cx.state::<BlockingDrop>().0.get_or_insert_with(|| self.0.clone());
+        Ok(NodeStatus::Running)
+    }
+}
+
+#[test]
+fn g3_a_tree_whose_drop_blocks_does_not_delay_the_cancel_of_its_goals() {
+    let mut remote = Remote::new();
+    remote.bench.action::<Spin>("spin", |_| Plan::endless());
+    let mut registry = registry();
+    let (gate, release, inside) = Gate::new();
+    registry
+        .register_with("Device", NodeKind::Action, (0, 0), "", move |_| {
+            Box::new(Device(gate.clone()))
+        })
+        .unwrap();
+    let text = r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Device/></Parallel>"#;
+    let (driving, next) = (load(&registry, text), load(&registry, "<AlwaysSuccess/>"));
+    remote.goal(1, &driving);
+    remote.periods(2);
+    assert_eq!(remote.bench.active("spin"), 1);
+    remote.goal(2, &next);
+    inside.recv_timeout(TIMEOUT).unwrap();
+    remote.bench.wait(10);
+    assert_eq!(remote.bench.active("spin"), 0);
+    release.send(()).unwrap();
 }
 
 #[test]

@@ -61,6 +61,7 @@ impl<C: ActionCodec> ActionClient<C> {
         server: ServerId,
         inputs: InputSender,
     ) -> Result<Self, RosError> {
+        let name = &node.action_name(name);
         let to = inputs.clone();
         node.subscribe::<action_msgs::msg::GoalStatusArray>(
             &format!("{name}/_action/status"),
@@ -105,7 +106,7 @@ impl<C: ActionCodec> ActionClient<C> {
         });
         Ok(Self {
             server,
-            name: name.into(),
+            name: name.as_str().into(),
             inputs,
             send_goal,
             get_result,

@@ -6,9 +6,10 @@
 //! waits for a tenth of a second within the call, which blocks the node's thread. An answer to a client that has left
 //! the graph is taken and dropped, not refused.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2r::{ServiceRequest, WrappedServiceTypeSupport};
@@ -82,7 +83,8 @@ pub(super) fn flush(patience: Duration) {
 
 fn try_all(patience: Duration) {
     let (done, all_tried) = mpsc::channel::<()>();
-    if let Some(Some(queue)) = QUEUE.get()
+    let queue = queue().clone();
+    if let Some(queue) = queue
         && queue.send(Task::Flush(done)).is_ok()
     {
         let _ = all_tried.recv_timeout(patience);
@@ -116,23 +118,47 @@ enum Task {
     Flush(Sender<()>),
 }
 
-/// One thread per process, started on first use; `None` if it could not be started.
-static QUEUE: OnceLock<Option<SyncSender<Task>>> = OnceLock::new();
+/// The queue of one thread per process, started on first use.
+static QUEUE: Mutex<Option<SyncSender<Task>>> = Mutex::new(None);
+
+fn queue() -> MutexGuard<'static, Option<SyncSender<Task>>> {
+    QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn enqueue(attempt: SendAttempt) {
-    let queue = QUEUE.get_or_init(|| {
-        let (queue, tasks) = mpsc::sync_channel(MAX_QUEUED);
-        std::thread::Builder::new()
-            .name("answers".to_owned())
-            // The thread starts again after a panic: an answer that cannot be sent must not affect the others.
-            .spawn(move || while catch_unwind(AssertUnwindSafe(|| run(&tasks))).is_err() {})
-            .map_err(|error| tracing::error!("answer thread not started: {error}"))
-            .ok()
-            .map(|_| queue)
-    });
+    enqueue_to(&mut queue(), attempt, start_thread);
+}
+
+/// Puts an answer into the queue. Starts its thread if there is none. If that fails, sends the answer at once: its
+/// client must not wait forever, and the next answer tries again to start the thread.
+fn enqueue_to(
+    queue: &mut Option<SyncSender<Task>>,
+    mut attempt: SendAttempt,
+    start: impl FnOnce() -> io::Result<SyncSender<Task>>,
+) {
     if let Some(queue) = queue {
-        push(queue, attempt);
+        return push(queue, attempt);
     }
+    match start() {
+        Ok(started) => push(queue.insert(started), attempt),
+        Err(error) => match attempt() {
+            Attempt::Refused(reason) => {
+                tracing::error!(
+                    "response dropped: {reason}; the thread for another attempt did not start: {error}"
+                );
+            }
+            Attempt::Sent | Attempt::ServiceGone => {}
+        },
+    }
+}
+
+fn start_thread() -> io::Result<SyncSender<Task>> {
+    let (queue, tasks) = mpsc::sync_channel(MAX_QUEUED);
+    std::thread::Builder::new()
+        .name("answers".to_owned())
+        // The thread starts again after a panic: an answer that cannot be sent must not affect the others.
+        .spawn(move || while catch_unwind(AssertUnwindSafe(|| run(&tasks))).is_err() {})
+        .map(|_| queue)
 }
 
 fn push(queue: &SyncSender<Task>, attempt: SendAttempt) {
@@ -254,6 +280,17 @@ mod tests {
             push(&queue, taken_at(1).0);
         }
         assert_eq!(tasks.try_iter().count(), MAX_QUEUED);
+    }
+
+    #[test]
+    fn an_answer_is_sent_although_its_thread_cannot_be_started() {
+        let (mut no_queue, (attempt, tried)) = (None, taken_at(1));
+        enqueue_to(&mut no_queue, attempt, || Err(io::ErrorKind::WouldBlock.into()));
+        assert_eq!(tried.load(Ordering::Relaxed), 1);
+        // The next answer tries again to start the thread.
+        let (queue, tasks) = mpsc::sync_channel(MAX_QUEUED);
+        enqueue_to(&mut no_queue, taken_at(1).0, || Ok(queue));
+        assert_eq!(tasks.try_iter().count(), 1);
     }
 
     /// An answer that is accepted at the given attempt, and its number of attempts.

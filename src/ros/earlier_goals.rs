@@ -77,7 +77,10 @@ impl EarlierGoals {
                 thread: Some(thread),
             }),
             Err(error) => {
-                tracing::error!("{THREAD}: {error}");
+                tracing::error!(
+                    "goals of an earlier run are cancelled only on servers that a tree uses: thread {THREAD} not \
+                     started: {error}"
+                );
                 None
             }
         }

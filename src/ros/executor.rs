@@ -226,9 +226,9 @@ impl RosHandle {
         self.shared.names.topic(name)
     }
 
-    /// The full name, after remapping, of the node's service `name`.
-    pub(super) fn service(&self, name: &str) -> String {
-        self.shared.names.service(name)
+    /// The full name, after remapping, of a service of the node's action `action`.
+    pub(super) fn action_service(&self, action: &str, service: &str) -> String {
+        self.shared.names.action_service(action, service)
     }
 
     /// Whether the caller runs on a thread that owns a node, which must not wait for this node.

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::Wake;
 use crate::goal::{AbandonedGoal, Counters, GoalIncident, LiveGoal, Ticket};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -56,8 +55,11 @@ pub(super) struct GoalsBoard {
     /// The number of changes between waiting and working.
     beats: AtomicU64,
     view: Mutex<GoalsView>,
-    wakes: Mutex<Vec<Wake>>,
+    change_listeners: Mutex<Vec<ChangeListener>>,
 }
+
+/// Called after a change of the live goals. It must not wait.
+pub(super) type ChangeListener = Box<dyn Fn() + Send>;
 
 impl Default for GoalsBoard {
     /// A view without goals.
@@ -70,7 +72,7 @@ impl Default for GoalsBoard {
                 idle: true,
                 ..GoalsView::default()
             }),
-            wakes: Mutex::default(),
+            change_listeners: Mutex::default(),
         }
     }
 }
@@ -108,26 +110,31 @@ impl GoalsBoard {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes `wake` whenever the live goals have changed.
-    pub(super) fn ring_on_change(&self, wake: Wake) {
-        self.wakes().push(wake);
+    /// Adds a listener for [`GoalsBoard::notify_change`].
+    pub(super) fn on_change(&self, listener: ChangeListener) {
+        self.change_listeners().push(listener);
     }
 
-    /// Publishes the current state, without the reports.
-    pub(super) fn show(&self, now: GoalsView) {
+    /// Reports that the live goals have changed. Call it after [`GoalsBoard::count_out`]: a listener may check at once
+    /// whether its goals are settled.
+    pub(super) fn notify_change(&self) {
+        for listener in self.change_listeners().iter() {
+            listener();
+        }
+    }
+
+    /// Publishes the current state, without the reports. Returns whether the live goals have changed.
+    pub(super) fn show(&self, now: GoalsView) -> bool {
         let mut view = self.view();
         let same = view.live == now.live;
         let reports = std::mem::take(&mut view.reports);
         *view = GoalsView { reports, ..now };
-        drop(view);
-        if !same {
-            for wake in self.wakes().iter() {
-                wake.notify();
-            }
-        }
+        !same
     }
 
-    fn wakes(&self) -> MutexGuard<'_, Vec<Wake>> {
-        self.wakes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn change_listeners(&self) -> MutexGuard<'_, Vec<ChangeListener>> {
+        self.change_listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

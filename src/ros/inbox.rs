@@ -1,6 +1,7 @@
 //! Events for one tick thread that it has not read yet.
 
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
@@ -14,10 +15,14 @@ const MAX_MESSAGES: usize = 64;
 
 /// Filled by the network threads and emptied by the tick thread, which holds the lock for a swap of two pointers.
 /// Bounded: keeps only the newest feedback of a goal and the newest messages of a topic.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Inbox {
     inner: Mutex<Inner>,
+    on_event: OnceLock<OnEvent>,
 }
+
+/// Called when an event has arrived that a tree may wait for. It must not wait.
+pub(super) type OnEvent = Box<dyn Fn() + Send + Sync>;
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -29,13 +34,32 @@ struct Inner {
     dropped: u64,
 }
 
+impl std::fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inbox").finish_non_exhaustive()
+    }
+}
+
 impl Inbox {
+    /// Sets the function for events. Only the first one counts.
+    pub(super) fn set_on_event(&self, on_event: OnEvent) {
+        let _ = self.on_event.set(on_event);
+    }
+
+    /// Reports that something has happened that a tree may wait for.
+    pub(super) fn report_event(&self) {
+        if let Some(on_event) = self.on_event.get() {
+            on_event();
+        }
+    }
+
     /// Adds a notice, with the tickets of the link's world.
     pub(super) fn notice(&self, notice: Notice<Payload>) {
         let notice = notice.in_world();
         let ticket = notice.ticket();
         let mut inner = self.lock();
-        if matches!(notice, Notice::Feedback { .. }) {
+        let is_feedback = matches!(notice, Notice::Feedback { .. });
+        if is_feedback {
             if let Some(index) = inner.feedback.get(&ticket).copied()
                 && let Some(older) = inner.notices.get_mut(index)
             {
@@ -49,6 +73,10 @@ impl Inbox {
             inner.feedback.remove(&ticket);
         }
         inner.notices.push(notice);
+        drop(inner);
+        if !is_feedback {
+            self.report_event();
+        }
     }
 
     /// Adds a message of a topic. `received`: time of reception, on the clock that a simulation does not stop.

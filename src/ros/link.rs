@@ -11,7 +11,7 @@ use super::interfaces;
 use super::shared_subscription::SharedSubscription;
 use super::takeover::DISCOVERY_TIME;
 use super::topic_types::TopicTypes;
-use super::{DryRun, GoalTrackerHandle, ParameterStore, RosHandle, TransformBuffer, serve_service};
+use super::{DryRun, GoalTrackerHandle, ParameterStore, RosHandle, RosNode, TransformBuffer, serve_service};
 use crate::bt::Time;
 use crate::goal::{Command, LinkId, ServerId, Ticket};
 use crate::msg::service::{Trigger, TriggerResponse};
@@ -120,6 +120,20 @@ impl Endpoints {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Creates the entity of a topic on the node's thread, and tries again later if that fails: all later trees share it.
+    fn create<T, E: std::fmt::Display>(
+        &self,
+        topic: &TopicSpec,
+        mut create: impl FnMut(&mut RosNode) -> Result<T, E> + Send + 'static,
+    ) {
+        let name = Arc::clone(&topic.name);
+        self.ros().post(move |node| {
+            node.create_or_retry(&name, move |node| {
+                create(node).map(|_| ()).map_err(|error| error.to_string())
+            });
+        });
+    }
+
     fn open(&self, kind: EndpointKind, name: &str, type_name: &str) -> ServerId {
         let mut inner = self.lock();
         let key = (
@@ -189,6 +203,11 @@ impl RosLink {
         self.transform_tolerance = tolerance;
     }
 
+    /// The events of this link.
+    pub fn events(&self) -> LinkEvents {
+        LinkEvents(Arc::clone(&self.inbox))
+    }
+
     /// The number of messages dropped because no tick took them.
     pub fn dropped_messages(&self) -> u64 {
         self.inbox.dropped()
@@ -197,6 +216,17 @@ impl RosLink {
     /// Whether the ticket belongs to this link and is not older than `since`, a ticket of its world.
     fn owns(&self, ticket: Ticket, since: Ticket) -> bool {
         ticket.link() == self.id && ticket.in_world() >= since
+    }
+}
+
+/// Reports what a tree may wait for: a goal was accepted or has ended, a service has answered, a topic has a message.
+#[derive(Debug)]
+pub struct LinkEvents(Arc<Inbox>);
+
+impl LinkEvents {
+    /// Sets the function that is called at each event. It must not wait. Only the first function counts.
+    pub fn set_listener(&self, listener: impl Fn() + Send + Sync + 'static) {
+        self.0.set_on_event(Box::new(listener));
     }
 }
 
@@ -248,12 +278,10 @@ impl Link for RosLink {
         self.topics.insert(id, topic.clone());
         let spec = topic.clone();
         let clock = self.endpoints.goal_tracker.clock().clone();
-        self.endpoints.goal_tracker.ros().post(move |node| {
-            let of = spec.clone();
+        self.endpoints.create(topic, move |node| {
+            let (of, subscription, clock) = (spec.clone(), Arc::clone(&subscription), clock.clone());
             let receiver = Box::new(move |payload| subscription.deliver(id, &of, &payload, clock.steady()));
-            if let Err(error) = interfaces::subscribe(node, &spec, receiver) {
-                tracing::error!("{}: {error}", spec.name);
-            }
+            interfaces::subscribe(node, &spec, receiver)
         });
         Ok(id)
     }
@@ -275,13 +303,9 @@ impl Link for RosLink {
         self.topics.insert(id, topic.clone());
         let inputs = self.endpoints.goal_tracker.inputs().clone();
         let spec = topic.clone();
-        self.endpoints
-            .goal_tracker
-            .ros()
-            .post(move |node| match interfaces::advertise(node, &spec) {
-                Ok(publisher) => inputs.send(Input::Publisher(id, publisher)),
-                Err(error) => tracing::error!("{}: {error}", spec.name),
-            });
+        self.endpoints.create(topic, move |node| {
+            interfaces::advertise(node, &spec).map(|publisher| inputs.send(Input::Publisher(id, publisher)))
+        });
         Ok(id)
     }
 
@@ -324,18 +348,16 @@ impl Link for RosLink {
             .insert(topic.clone(), (id, Arc::clone(&subscription)));
         drop(inner);
         let clock = self.endpoints.goal_tracker.clock().clone();
-        self.endpoints.goal_tracker.ros().post(move |node| {
-            let name = Arc::clone(&topic.name);
-            let served = serve_service::<Trigger>(node, &name, move |call| {
-                subscription.deliver(id, &topic, &Payload::new(()), clock.steady());
+        let of = topic.clone();
+        self.endpoints.create(&topic, move |node| {
+            let (of, subscription, clock) = (of.clone(), Arc::clone(&subscription), clock.clone());
+            serve_service::<Trigger>(node, &of.name.clone(), move |call| {
+                subscription.deliver(id, &of, &Payload::new(()), clock.steady());
                 call.respond(&TriggerResponse {
                     success: true,
                     message: String::new(),
                 });
-            });
-            if let Err(error) = served {
-                tracing::error!("{name}: {error}");
-            }
+            })
         });
         Ok(id)
     }

@@ -91,7 +91,7 @@ pub use exit::exit_within;
 pub use goal_tracker::{GoalTrackerHandle, GoalTrackerThread};
 pub use goals_view::{GoalsView, PendingRequests};
 pub use lifecycle::{Bond, Lifecycle, LifecycleHandle, LifecycleHandler};
-pub use link::{Endpoints, RosLink};
+pub use link::{Endpoints, LinkEvents, RosLink};
 pub use names::is_name;
 pub use node::RosNode;
 pub use parameters::{Declaration, ParameterError, ParameterStore, ParameterValue};

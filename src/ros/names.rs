@@ -60,9 +60,14 @@ impl Names {
         }
     }
 
-    /// The full name, before remapping, of the node's name `name`.
+    /// The full name, before remapping, of the node's name `name`, with rcl's substitutions in braces.
     pub(super) fn expand(&self, name: &str) -> String {
-        expand(name, &self.namespace, &self.node)
+        let namespace = self.namespace.trim_end_matches('/');
+        let name = name
+            .replace("{node}", &self.node)
+            .replace("{ns}", namespace)
+            .replace("{namespace}", namespace);
+        expand(&name, namespace, &self.node)
     }
 
     /// The full name, after remapping, of the node's topic `name`.
@@ -75,11 +80,22 @@ impl Names {
         self.resolve(Kind::Service, name)
     }
 
-    /// The full name, after remapping, by which a server is told apart from others of its kind. Rules name the services
-    /// of an action; the one that takes goals decides.
+    /// The full name, after remapping, of the node's action `name`. Since `rcl_action` 9.2.8, a rule may name an action.
+    /// Further rules may name its topics and services.
+    pub(super) fn action(&self, name: &str) -> String {
+        self.resolve(Kind::Topic, name)
+    }
+
+    /// The full name, after remapping, of a service of the node's action `action`, for example `cancel_goal`.
+    pub(super) fn action_service(&self, action: &str, service: &str) -> String {
+        self.service(&format!("{}/_action/{service}", self.action(action)))
+    }
+
+    /// The full name, after remapping, by which a server is told apart from others of its kind. Of the services of an
+    /// action, the one that takes goals decides.
     pub(super) fn server(&self, kind: EndpointKind, name: &str) -> String {
         match kind {
-            EndpointKind::Action => self.service(&format!("{name}/_action/send_goal")),
+            EndpointKind::Action => self.action_service(name, "send_goal"),
             EndpointKind::Service => self.service(name),
         }
     }
@@ -126,6 +142,10 @@ mod tests {
             "/robot1/nav/tf"
         );
         assert_eq!(named("navtree --ros-args -r tf:=/x", "tf"), "/x");
+        assert_eq!(
+            named("navtree --ros-args -r {ns}/tf:=/{node}/tf", "tf"),
+            "/nav/tf"
+        );
         assert_eq!(named("navtree --ros-args -r ~/tf:=/x", "/robot1/nav/tf"), "/x");
         assert_eq!(
             named("navtree -r /tf:=/x", "/tf"),
@@ -173,7 +193,7 @@ mod tests {
 
     #[test]
     fn g5_names_that_rules_map_to_one_server_are_one_server() {
-        let rules = "navtree --ros-args -r spin/_action/send_goal:=/turn/_action/send_goal -r clear:=/wipe";
+        let rules = "navtree --ros-args -r spin/_action/send_goal:=/turn/_action/send_goal -r clear:=/wipe -r drive:=/go";
         let is_one =
             |kind, one: &str, other: &str| of(rules).server(kind, one) == of(rules).server(kind, other);
         assert!(is_one(EndpointKind::Action, "spin", "/turn"));
@@ -181,9 +201,25 @@ mod tests {
         assert!(!is_one(EndpointKind::Action, "turn", "/turn"));
         assert!(is_one(EndpointKind::Service, "clear", "/wipe"));
         assert!(!is_one(EndpointKind::Service, "wipe", "/wipe"));
-        assert!(
-            !is_one(EndpointKind::Action, "clear", "/wipe"),
-            "no rule for its services"
+        assert!(is_one(EndpointKind::Action, "drive", "/go"));
+        assert!(!is_one(EndpointKind::Action, "go", "/go"));
+    }
+
+    #[test]
+    fn g11_rules_for_an_action_and_for_its_service_apply_in_this_order() {
+        let cancel = |arguments| of(arguments).action_service("spin", "cancel_goal");
+        assert_eq!(cancel("navtree"), "/robot1/spin/_action/cancel_goal");
+        assert_eq!(
+            cancel("navtree --ros-args -r spin:=/turn"),
+            "/turn/_action/cancel_goal"
+        );
+        assert_eq!(
+            cancel("navtree --ros-args -r rosservice://spin:=/turn"),
+            "/robot1/spin/_action/cancel_goal"
+        );
+        assert_eq!(
+            cancel("navtree --ros-args -r spin:=/turn -r /turn/_action/cancel_goal:=/stop"),
+            "/stop"
         );
     }
 

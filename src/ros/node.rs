@@ -112,6 +112,11 @@ impl RosNode {
         }
     }
 
+    /// The full name of an action of this node, after remapping.
+    pub(super) fn action_name(&self, name: &str) -> String {
+        self.names.action(name)
+    }
+
     /// The number of servers of a service on the graph, including dead ones that are still on it.
     pub(super) fn servers(&self, service: &str) -> usize {
         writers(&self.node, &self.names.reply_topic(service)).len()

@@ -12,11 +12,11 @@ const MAX_ATTEMPTS: u32 = 8;
 
 type Create<N> = Box<dyn FnMut(&mut N) -> Result<(), String> + Send>;
 
-/// The creation of the entities of one server on a node `N`. If it fails, as when the memory is short for a moment, it
+/// The creation of the entities of one server or topic on a node `N`. If it fails, as when the memory is short for a moment, it
 /// is tried again later: a server without a client would stay absent for its trees (G6), and a goal on it could not be
 /// cancelled (G3).
 pub(super) struct Retry<N> {
-    server: String,
+    name: String,
     create: Create<N>,
     attempts: u32,
     due: Instant,
@@ -24,12 +24,12 @@ pub(super) struct Retry<N> {
 
 impl<N> Retry<N> {
     pub(super) fn new(
-        server: &str,
+        name: &str,
         now: Instant,
         create: impl FnMut(&mut N) -> Result<(), String> + Send + 'static,
     ) -> Self {
         Self {
-            server: server.to_owned(),
+            name: name.to_owned(),
             create: Box::new(create),
             attempts: 0,
             due: now,
@@ -44,27 +44,27 @@ impl<N> Retry<N> {
     /// Makes an attempt. Returns `self` if it failed and there is another one.
     pub(super) fn attempt(mut self, node: &mut N, now: Instant) -> Option<Self> {
         let error = (self.create)(node).err()?;
-        let server = &self.server;
+        let name = &self.name;
         self.attempts += 1;
         if self.attempts >= MAX_ATTEMPTS {
-            tracing::error!("{server}: {error}; remove the cause and restart the node");
+            tracing::error!("{name}: {error}; remove the cause and restart the node");
             return None;
         }
         let delay = DELAY * 2_u32.pow(self.attempts - 1);
-        tracing::error!("{server}: {error}; the next attempt is in {delay:?}");
+        tracing::error!("{name}: {error}; the next attempt is in {delay:?}");
         self.due = now + delay;
         Some(self)
     }
 }
 
 impl RosNode {
-    /// Creates the entities of a server, and tries again later if that fails.
+    /// Creates the entities of a server or topic, and tries again later if that fails.
     pub(super) fn create_or_retry(
         &mut self,
-        server: &str,
+        name: &str,
         create: impl FnMut(&mut Self) -> Result<(), String> + Send + 'static,
     ) {
-        self.attempt(Retry::new(server, Instant::now(), create));
+        self.attempt(Retry::new(name, Instant::now(), create));
     }
 
     /// Makes the attempts that are due.

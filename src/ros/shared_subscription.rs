@@ -4,7 +4,8 @@ use std::sync::{Arc, Weak};
 
 use super::inbox::Inbox;
 use crate::bt::Time;
-use crate::nav::{Payload, TopicId, TopicSpec};
+use crate::msg::Odometry;
+use crate::nav::{Form, Payload, TopicId, TopicSpec};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The readers of one subscription.
@@ -41,12 +42,17 @@ impl SharedSubscription {
         }
     }
 
-    /// Delivers a message to every reader that still exists. `received`: see [`Inbox::message`].
+    /// Delivers a message to every reader that still exists, which is an event, except for odometry: it arrives all the
+    /// time, and its leaves read the motion of the last moments. `received`: see [`Inbox::message`].
     pub(super) fn deliver(&self, id: TopicId, topic: &TopicSpec, payload: &Payload, received: Time) {
+        let is_event = topic.form != Form::Plain || *topic.type_name != *Odometry::ROS_TYPE;
         let mut inner = self.lock();
         inner.readers.retain(|reader| match reader.upgrade() {
             Some(inbox) => {
                 inbox.message(id, topic.depth, payload.clone(), received);
+                if is_event {
+                    inbox.report_event();
+                }
                 true
             }
             None => false,

@@ -298,6 +298,10 @@ impl bt::Places for Sources {
             rest = after;
         }
     }
+
+    fn files(&self) -> Vec<(&str, &str)> {
+        self.iter().map(|file| (file.name(), file.text())).collect()
+    }
 }
 
 /// The last character boundary at or before `offset`.

@@ -185,11 +185,12 @@ fn an_unhandled_request_is_not_settled() {
         let (inputs, inbox) = channel();
         let shown = Arc::clone(&board);
         let wake = Wake::new();
-        board.ring_on_change(wake.clone());
+        let notified = wake.clone();
+        board.on_change(Box::new(move || notified.notify()));
         let goal_tracker = thread::spawn(move || {
-            if inbox.recv_timeout(Duration::MAX).is_ok() {
-                shown.show(executing());
+            if inbox.recv_timeout(Duration::MAX).is_ok() && shown.show(executing()) {
                 shown.count_out(1);
+                shown.notify_change();
             }
         });
         board.count_in();

@@ -20,7 +20,7 @@ mod term;
 
 use evaluate::Evaluation;
 use parser::Parser;
-use program::Program;
+use program::{NumberComparison, Program};
 
 /// The access of a script to a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,6 +72,8 @@ pub struct ScriptError {
 pub struct Script {
     text: Box<str>,
     program: Program,
+    /// Evaluated in place of the program, which would copy both values.
+    number_comparison: Option<NumberComparison>,
 }
 
 impl Script {
@@ -84,6 +86,7 @@ impl Script {
         let program = Parser::new(text, enums, names)?.script()?;
         Ok(Self {
             text: text.into(),
+            number_comparison: program.number_comparison(),
             program,
         })
     }
@@ -120,6 +123,11 @@ impl Script {
     /// # Errors
     /// [`ScriptError`].
     pub fn test(&self, board: &mut Blackboard, enums: &Enums, now: Time) -> Result<bool, ScriptError> {
+        if let Some(comparison) = &self.number_comparison
+            && let Some(holds) = comparison.evaluate(board)
+        {
+            return Ok(holds);
+        }
         let value = self.evaluate(board, enums, now)?;
         operators::truth(&value).map_err(|message| {
             self.error(ScriptError {

@@ -227,7 +227,7 @@ pub(super) fn compare(
 
 #[inline]
 #[allow(clippy::neg_cmp_op_on_partial_ord)]
-fn compare_numbers(operator: Comparison, left: f64, right: f64) -> bool {
+pub(super) fn compare_numbers(operator: Comparison, left: f64, right: f64) -> bool {
     // Equality tolerates the precision of a float; the order does not. Each order is computed as the negation of its
     // opposite, so it is true for NaN, as in BehaviorTree.CPP.
     let same = || (left - right).abs() <= f64::from(f32::EPSILON);

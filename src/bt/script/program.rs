@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use crate::bt::blackboard::SlotId;
+use super::operators;
+use crate::bt::blackboard::{Blackboard, SlotId};
 use crate::bt::value::Value;
 
 /// Operators between two operands with a new value as result.
@@ -178,4 +179,46 @@ pub(super) struct Program {
     pub(super) expressions: Vec<Expression>,
     /// The statements in order of evaluation; never empty.
     pub(super) statements: Vec<ExpressionId>,
+}
+
+impl Program {
+    /// The comparison of an entry with a number, if the program is nothing else, as most conditions are.
+    pub(super) fn number_comparison(&self) -> Option<NumberComparison> {
+        let [statement] = *self.statements else {
+            return None;
+        };
+        let expression = self.expressions.get(statement.0 as usize)?;
+        let (Operand::Read(slot, _), [link]) = (&expression.first, &*expression.links) else {
+            return None;
+        };
+        let Step::Compare(operator, Operand::Literal(literal)) = &link.step else {
+            return None;
+        };
+        Some(NumberComparison {
+            slot: *slot,
+            operator: *operator,
+            number: operators::number(literal).ok()?,
+        })
+    }
+}
+
+/// The comparison of an entry with a number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NumberComparison {
+    slot: SlotId,
+    operator: Comparison,
+    number: f64,
+}
+
+impl NumberComparison {
+    /// The result, if the entry holds a number.
+    #[inline]
+    pub(super) fn evaluate(&self, board: &Blackboard) -> Option<bool> {
+        let number = match board.get(self.slot)? {
+            Value::Real(number) => *number,
+            value @ (Value::Int(_) | Value::UInt(_)) => operators::number(value).ok()?,
+            _ => return None,
+        };
+        Some(operators::compare_numbers(self.operator, number, self.number))
+    }
 }

@@ -42,7 +42,6 @@ macro_rules! actions {
         }
     };
 }
-#[cfg(feature = "ros")]
 pub(crate) use actions;
 
 macro_rules! exports {

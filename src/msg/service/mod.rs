@@ -29,7 +29,6 @@ macro_rules! services {
         }
     };
 }
-#[cfg(feature = "ros")]
 pub(crate) use services;
 
 macro_rules! exports {

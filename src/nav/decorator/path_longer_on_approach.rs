@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, PortValue, Ports, Tick, Value};
 use crate::msg::Path;
 
 /// Compares a path with the previous one. Ticks its child if the path is much longer although the goal is near.
@@ -82,6 +82,20 @@ impl Behavior for PathLongerOnApproach {
         state.old = new;
         state.comparable = true;
         Ok(NodeStatus::Success)
+    }
+
+    fn save(&self, cx: &mut Context<'_>) -> Option<Value> {
+        let state = cx.state::<PathState>();
+        state.comparable.then(|| Arc::clone(&state.old).into_value())
+    }
+
+    fn load(&self, cx: &mut Context<'_>, state: &Value) {
+        if let Some(old) = state.downcast() {
+            *cx.state::<PathState>() = PathState {
+                old,
+                comparable: true,
+            };
+        }
     }
 }
 

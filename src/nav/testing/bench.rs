@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::network::Behaviour;
 use super::{Network, Plan};
-use crate::bt::{HaltReason, NodeStatus, Object, PortValue, Registry, Time, Tree, TreeDef, Value};
+use crate::bt::{HaltReason, NodeStatus, Object, PortValue, Registry, Resource, Time, Tree, TreeDef, Value};
 use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::{Action, Pose, Service, Stamp, Transform, TransformStamped};
 use crate::nav::{
@@ -14,8 +14,20 @@ use crate::nav::{
 };
 use crate::xml::Loader;
 
-/// The robot's side of a [`Network`].
-struct BenchLink(Arc<Mutex<Network>>);
+/// The robot's side of a [`Network`]. Like the real one, it sends commands when they are handed over.
+struct BenchLink {
+    network: Arc<Mutex<Network>>,
+    outbox: Vec<Command<Payload>>,
+}
+
+impl BenchLink {
+    fn new(network: &Arc<Mutex<Network>>) -> Self {
+        Self {
+            network: Arc::clone(network),
+            outbox: Vec::new(),
+        }
+    }
+}
 
 fn lock(network: &Mutex<Network>) -> MutexGuard<'_, Network> {
     network.lock().unwrap_or_else(PoisonError::into_inner)
@@ -32,23 +44,23 @@ impl Link for BenchLink {
         if name.contains(' ') {
             return Err(LinkError::BadName(name.to_owned()));
         }
-        Ok(lock(&self.0).open(kind, name, type_name))
+        Ok(lock(&self.network).open(kind, name, type_name))
     }
 
     fn hear(&mut self, server: ServerId) {
-        lock(&self.0).hear(server);
+        lock(&self.network).hear(server);
     }
 
     fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
-        Ok(lock(&self.0).subscribe(topic))
+        Ok(lock(&self.network).subscribe(topic))
     }
 
     fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
-        Ok(lock(&self.0).topic(topic))
+        Ok(lock(&self.network).topic(topic))
     }
 
     fn topic_fault(&self, topic: TopicId) -> Option<LinkError> {
-        lock(&self.0).topic_fault(topic)
+        lock(&self.network).topic_fault(topic)
     }
 
     fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
@@ -60,31 +72,37 @@ impl Link for BenchLink {
             transient_local: false,
             form: Form::Plain,
         };
-        Ok(lock(&self.0).topic(&spec))
+        Ok(lock(&self.network).topic(&spec))
     }
 
     fn template(&self, part: Part, type_name: &str) -> Result<serde_json::Value, LinkError> {
-        Ok(lock(&self.0).template(part, type_name))
+        Ok(lock(&self.network).template(part, type_name))
     }
 
     fn publish(&mut self, topic: TopicId, payload: Payload) {
-        lock(&self.0).sent(topic, payload);
+        lock(&self.network).sent(topic, payload);
     }
 
     fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
-        lock(&self.0).submit(commands);
+        self.outbox.append(commands);
+    }
+
+    fn hand_over(&mut self) {
+        if !self.outbox.is_empty() {
+            lock(&self.network).submit(&mut self.outbox);
+        }
     }
 
     fn is_settled(&self, since: Ticket) -> bool {
-        lock(&self.0).is_settled(since)
+        self.outbox.is_empty() && lock(&self.network).is_settled(since)
     }
 
     fn unsettled(&self, since: Ticket) -> Vec<String> {
-        lock(&self.0).unsettled(since)
+        lock(&self.network).unsettled(since)
     }
 
     fn receive(&mut self, into: &mut Vec<Event>) {
-        lock(&self.0).receive(into);
+        lock(&self.network).receive(into);
     }
 
     fn transform(
@@ -93,15 +111,15 @@ impl Link for BenchLink {
         source: &str,
         _at: Option<Stamp>,
     ) -> Result<TransformStamped, TransformError> {
-        lock(&self.0).transform(target, source)
+        lock(&self.network).transform(target, source)
     }
 
     fn stamp(&self, _now: Time) -> Stamp {
-        lock(&self.0).stamp()
+        lock(&self.network).stamp()
     }
 
     fn parameter(&self, name: &str) -> Option<String> {
-        lock(&self.0).parameter(name)
+        lock(&self.network).parameter(name)
     }
 }
 
@@ -140,7 +158,7 @@ impl Bench {
     pub fn of(def: Arc<TreeDef>, settings: Settings) -> Self {
         let network = Arc::new(Mutex::new(Network::new()));
         let mut tree = Tree::new(def);
-        tree.insert_resource(World::new(Box::new(BenchLink(Arc::clone(&network))), settings));
+        tree.insert_resource(World::new(Box::new(BenchLink::new(&network)), settings));
         let now = Time::from_millis(1000);
         lock(&network).advance(now);
         if let Some(world) = tree.resource::<World>() {
@@ -164,7 +182,7 @@ impl Bench {
 
     /// Another link to the same network, for a separate world.
     pub fn link(&self) -> Box<dyn Link> {
-        Box::new(BenchLink(Arc::clone(&self.network)))
+        Box::new(BenchLink::new(&self.network))
     }
 
     /// A function that halts all leaves from any thread, without notices to the leaves.
@@ -397,6 +415,7 @@ impl Bench {
         let now = self.now;
         self.network().advance(now);
         let result = self.tree.tick(now);
+        self.hand_over();
         self.now = self.now + self.period;
         let now = self.now;
         self.network().advance(now);
@@ -423,7 +442,15 @@ impl Bench {
     pub fn halt(&mut self) {
         let now = self.now;
         self.tree.halt(HaltReason::GoalCanceled, now);
+        self.hand_over();
         self.network().advance(now);
+    }
+
+    /// Sends the commands of the tree, as a navigator does after each tick.
+    fn hand_over(&mut self) {
+        if let Some(world) = self.tree.resource::<World>() {
+            world.hand_over();
+        }
     }
 
     /// Writes a key of the main tree.

@@ -1,9 +1,11 @@
 //! The world that leaves see during a tick: a snapshot from its start, and an outbox that is sent at its end.
 
+mod checkpoint;
 mod goal_cancels;
 mod requests;
 mod robot;
 
+pub use checkpoint::WorldCheckpoint;
 pub use requests::Progress;
 
 use std::any::Any;

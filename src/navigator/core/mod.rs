@@ -14,7 +14,7 @@ use super::goal_queue::GoalQueue;
 use super::log::ChangeLog;
 use super::options::Options;
 use super::session::Session;
-use super::{Heartbeat, NavigatorKind, Snapshot};
+use super::{Heartbeat, NavigationRecorder, NavigatorKind, Snapshot};
 use crate::bt::{Resource, Resources, Time, Tree, TreeDef};
 use crate::goal::ServerId;
 use crate::job::JobRegistry;
@@ -78,6 +78,7 @@ pub struct Navigator {
     last_end: Option<(NavigatorKind, NavigationResult)>,
     log_topic: Option<TopicId>,
     heartbeat: Option<Heartbeat>,
+    recorder: Option<NavigationRecorder>,
     /// Number of trees made so far. Each tree gets its own random seed.
     made: u64,
     /// The time for deadlines of servers and clients; see [`Navigator::set_steady`].
@@ -104,6 +105,7 @@ impl Navigator {
             last_end: None,
             log_topic: None,
             heartbeat: None,
+            recorder: None,
             made: 0,
             steady: Time::ZERO,
         };
@@ -120,6 +122,19 @@ impl Navigator {
         self.heartbeat = Some(heartbeat);
         self.resources.insert(jobs.clone());
         self.jobs = jobs;
+    }
+
+    /// Writes the navigations to an event stream. Called before the first tree is made. The link of the world must be a
+    /// [`RecordedLink`](crate::record::RecordedLink) of the same stream.
+    pub fn record(&mut self, recorder: NavigationRecorder) {
+        self.recorder = Some(recorder);
+    }
+
+    /// Records the work of a tick, measured on the clock of this machine.
+    pub fn record_tick(&self, took: Duration, missed: u64) {
+        if let Some(recorder) = &self.recorder {
+            recorder.ticked(took, missed);
+        }
     }
 
     /// Takes goals from a queue that other threads fill.

@@ -25,10 +25,10 @@ impl Navigator {
         self.start_next_goal(now);
     }
 
-    /// Starts the newest goal of the queue that is ready, if there is one.
-    pub fn start_next_goal(&mut self, now: Time) {
+    /// Starts the newest goal of the queue that is ready. Returns false if there is none.
+    pub fn start_next_goal(&mut self, now: Time) -> bool {
         if self.queue.is_empty() {
-            return;
+            return false;
         }
         let current = self.current_or_next();
         let mut lookups = global_frame::MAX_LOOKUPS;
@@ -57,12 +57,14 @@ impl Navigator {
                 NavigationResult::aborted(0, REPLACED),
             );
         }
-        if let Some(mut request) = selection.selected {
-            request.run_accepted = request
-                .run_accepted
-                .min(run_accepted.unwrap_or(request.run_accepted));
-            self.run_goal(request, now);
-        }
+        let Some(mut request) = selection.selected else {
+            return false;
+        };
+        request.run_accepted = request
+            .run_accepted
+            .min(run_accepted.unwrap_or(request.run_accepted));
+        self.run_goal(request, now);
+        true
     }
 
     /// The navigation that runs, or that starts when the current session has stopped, with its tree.
@@ -140,6 +142,9 @@ impl Navigator {
             world.failures.forget();
         }
         let old = session.replace(request, now);
+        if let Some(recorder) = &self.recorder {
+            recorder.replace(session, now);
+        }
         blackboard_io::goal(tree, &self.options, kind, session.poses());
         tree.renew_sources();
         if let Some(heartbeat) = &self.heartbeat {
@@ -219,11 +224,14 @@ impl Navigator {
         }
         tree.put_resources(std::mem::take(&mut self.resources));
         self.jobs.begin_session();
-        if let Some(world) = tree.resource::<World>() {
-            world.begin_session(request.run_accepted);
-            world.begin_navigation(request.accepted);
-        }
         let session = Session::new(request, now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(&session, tree, &self.options, now);
+        }
+        if let Some(world) = tree.resource::<World>() {
+            world.begin_session(session.run_accepted());
+            world.begin_navigation(session.accepted());
+        }
         blackboard_io::goal(tree, &self.options, session.kind(), session.poses());
         let robot = Robot::of(tree).pose;
         let poses = &session.poses().0;

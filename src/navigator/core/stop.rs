@@ -135,6 +135,9 @@ impl Navigator {
                     heartbeat.cancel_requested(goal);
                 }
                 let tree = self.halt_tree(&session, reason, now);
+                if let Some(recorder) = &self.recorder {
+                    recorder.stopping();
+                }
                 if let Some(heartbeat) = &self.heartbeat {
                     heartbeat.cancel_processed(goal);
                     heartbeat.clear_goal();
@@ -179,6 +182,8 @@ impl Navigator {
         let def = Arc::clone(tree.definition());
         let poisoned = tree.is_poisoned();
         self.resources = tree.take_resources();
+        // At once: what follows may drop this tree or make another one, and code of their leaves may block.
+        self.hand_over();
         if poisoned {
             self.discard(session.kind(), reason, now);
         }
@@ -192,12 +197,13 @@ impl Navigator {
         if let Some(world) = self.resources.get::<World>() {
             world.halt_all(reason);
             world.end_tick(now);
+            world.hand_over();
         }
         drop_tree(self.trees[kind.index()].take());
     }
 
     /// Ends a stopping session when all its goals and jobs have stopped, or at its deadline. Returns the next goal.
-    pub(super) fn end_stopped_session(&mut self) -> Option<Request> {
+    pub(super) fn end_stopped_session(&mut self, now: Time) -> Option<Request> {
         let NavigationState::Stopping { deadline, .. } = &self.state else {
             return None;
         };
@@ -229,6 +235,9 @@ impl Navigator {
                     return None;
                 }
             };
+        // The notice of another client's cancel may have arrived after the last reading. It does so before its goal counts
+        // as settled.
+        self.resources.begin(now);
         let canceled = self.resources.get::<World>().and_then(World::take_canceled);
         if let (Some(failure), Some(tree)) = (&canceled, &tree) {
             let report = self.abort_queued(session.kind(), tree, failure);
@@ -243,7 +252,10 @@ impl Navigator {
         let next = match next_step_unless_canceled(next_step, canceled) {
             NextStep::SendResult(report) => {
                 let kind = session.kind();
-                let report = report.with_still_active(kind, &still_active);
+                let mut report = report.with_still_active(kind, &still_active);
+                if let Some(recorder) = &mut self.recorder {
+                    report = recorder.end(&session, report, now);
+                }
                 self.last_end = Some((kind, report.clone()));
                 goal_log::finish(kind, session.into_client(), report);
                 next

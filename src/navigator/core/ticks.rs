@@ -10,15 +10,17 @@ use crate::navigator::goal::{NavigationError, NavigationResult};
 
 impl Navigator {
     /// Does all work besides the tick: goals that wait for a transform, and trees that are stopping. Called in each
-    /// period while the navigator is not idle, and when a message has arrived.
-    pub fn poll(&mut self, now: Time) {
+    /// period while the navigator is not idle, and when a message has arrived. Returns whether a goal of the queue was
+    /// taken.
+    pub fn poll(&mut self, now: Time) -> bool {
         if !self.is_running() {
             self.resources.begin(now);
         }
-        self.start_next_goal(now);
-        if let Some(next) = self.end_stopped_session() {
+        let has_new_goal = self.start_next_goal(now);
+        if let Some(next) = self.end_stopped_session(now) {
             self.start(next, now);
         }
+        has_new_goal
     }
 
     /// Executes one tick. The schedule decides when.
@@ -32,6 +34,10 @@ impl Navigator {
         let Some(tree) = &mut self.trees[kind.index()] else {
             return;
         };
+        if let Some(recorder) = &self.recorder {
+            // What arrives has the time of the tick.
+            recorder.stream().set_time(now);
+        }
         if let Some(world) = tree.resource::<World>() {
             world.receive(now);
             // Before the tick: the tree starts nothing.

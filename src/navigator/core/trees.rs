@@ -8,6 +8,7 @@ use crate::bt::{HaltReason, Time, Tree, TreeDef, instance_seed};
 use crate::goal::ServerId;
 use crate::nav::World;
 use crate::navigator::NavigatorKind;
+use crate::record::Tracer;
 
 impl Navigator {
     /// Makes the tree for future goals, which opens its clients and topics. Goals of an earlier run on those servers
@@ -79,7 +80,11 @@ impl Navigator {
         let mut tree = Tree::new(Arc::clone(def));
         tree.set_seed(instance_seed(self.options.random_seed, self.made));
         self.made = self.made.wrapping_add(1);
-        tree.set_observer(Some(self.log.observer()));
+        let log = self.log.observer();
+        tree.set_observer(Some(match &self.recorder {
+            Some(recorder) => Box::new((log, Tracer::new(recorder.stream().clone(), def))),
+            None => Box::new(log),
+        }));
         tree.track_provenance([self.options.seeded_key(kind)]);
         if let Some(heartbeat) = &self.heartbeat {
             heartbeat.follow(tree.current_node());

@@ -1,5 +1,6 @@
 //! The node: its parts and its start.
 
+mod recordings;
 mod servers;
 mod shutdown;
 
@@ -24,6 +25,7 @@ use crate::ros::{
     Bond, Clock, DryRun, Endpoints, GoalTrackerHandle, GoalTrackerThread, Lifecycle, Ros, RosError,
     arguments, guardian, memory, middleware,
 };
+use recordings::Recorder;
 use servers::Servers;
 
 /// Time limit for calls to the node's thread at start.
@@ -122,6 +124,8 @@ struct Node {
     servers: Option<Servers>,
     watchdog: Watchdog,
     ticks: TickThread,
+    /// Ends after the ticks, so that it gets all records.
+    recorder: Option<Recorder>,
     jobs: JobRegistry,
     lifecycle: Lifecycle,
     goal_tracker: GoalTrackerThread,
@@ -164,7 +168,20 @@ impl Node {
             parameters.watchdog_timeout,
             guardian.is_some(),
         )?;
-        let ticks = start_ticks(&ros, &parameters, &endpoints, &heartbeat, &jobs, notify_exit)?;
+        let recorder = Recorder::start(&parameters, fail_on_panic(&ros, "recorder"))?;
+        let ticks = start_ticks(
+            &ros,
+            &parameters,
+            &endpoints,
+            (&heartbeat, &jobs),
+            recorder.as_ref(),
+            notify_exit,
+        )?;
+        // A navigation that stops ends when its goals have stopped.
+        let on_goals_changed = ticks.handle().clone();
+        goal_tracker
+            .handle()
+            .on_goals_changed(move || on_goals_changed.event());
         let node_handles = NodeHandles {
             ros: ros.handle().clone(),
             clock: ros.clock().clone(),
@@ -202,6 +219,7 @@ impl Node {
             servers: None,
             watchdog,
             ticks,
+            recorder,
             jobs,
             lifecycle,
             goal_tracker,
@@ -211,6 +229,9 @@ impl Node {
         };
         // First active, then visible: a client that sees the actions may use them.
         node.servers = Some(node.serve(&parameters)?);
+        if let Some(recorder) = &node.recorder {
+            recorder.serve(&node.ros)?;
+        }
         Ok(node)
     }
 
@@ -274,8 +295,8 @@ fn start_ticks(
     ros: &Ros,
     parameters: &Parameters,
     endpoints: &Endpoints,
-    heartbeat: &Heartbeat,
-    jobs: &JobRegistry,
+    (heartbeat, jobs): (&Heartbeat, &JobRegistry),
+    recorder: Option<&Recorder>,
     on_end: impl FnOnce() + Send + 'static,
 ) -> Result<TickThread, StartError> {
     let dry_run_endpoints = endpoints.clone();
@@ -286,9 +307,20 @@ fn start_ticks(
     let (settings, options) = (parameters.settings.clone(), parameters.options.clone());
     let (library, clock) = (Arc::clone(&parameters.library), ros.clock().clone());
     let (watched, registered) = (heartbeat.clone(), jobs.clone());
+    let events = link.events();
+    let (link, recorder) = Recorder::attach(recorder, Box::new(link));
     let ticks = TickThread::start(
-        move |_| {
-            let mut navigator = Navigator::new(World::new(Box::new(link), settings), options);
+        move |handle| {
+            let mut registered = registered;
+            if options.tick_on_event {
+                let (on_event, on_job_end) = (handle.clone(), handle.clone());
+                events.set_listener(move || on_event.event());
+                registered = registered.with_end_listener(Arc::new(move || on_job_end.event()));
+            }
+            let mut navigator = Navigator::new(World::new(link, settings), options);
+            if let Some(recorder) = recorder {
+                navigator.record(recorder);
+            }
             navigator.be_watched(watched, registered);
             for kind in NavigatorKind::ALL {
                 // Without a default tree there is nothing to prepare, and goals get an error.

@@ -105,7 +105,7 @@ impl Node {
         runtime.block_on(async {
             loop {
                 let restart = self.guardian.as_mut().and_then(|guardian| {
-                    guardian.look();
+                    guardian.check();
                     guardian.restart_at()
                 });
                 tokio::select! {

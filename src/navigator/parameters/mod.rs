@@ -4,6 +4,7 @@ mod options;
 #[cfg(test)]
 mod page;
 mod reader;
+mod recorder;
 mod settings;
 
 use std::path::PathBuf;
@@ -17,6 +18,8 @@ use crate::nav::{ProvidedKeys, Settings};
 use crate::ros::{Declaration, DryRun, ParameterError, ParameterStore};
 use options::options;
 use reader::Reader;
+pub(crate) use recorder::RecorderSettings;
+use recorder::recorder;
 use settings::settings;
 
 /// The values of the parameters, for the start of the node.
@@ -46,6 +49,8 @@ pub(crate) struct Parameters {
     pub(crate) goal_topic: String,
     /// Period of the messages on `/diagnostics`; zero: none.
     pub(crate) diagnostics_period: Duration,
+    /// The flight recorder; `None`: nothing is recorded.
+    pub(crate) recorder: Option<RecorderSettings>,
     /// Time that a leaf may block the tick thread before it is reported; zero: no limit.
     pub(crate) watchdog_timeout: Duration,
 }
@@ -115,6 +120,7 @@ impl Parameters {
                 "Period of the messages on /diagnostics, in s. 0: no messages.\nMessages are published only while \
                  /diagnostics has a subscriber. A message is published at once if a level gets worse.",
             )?),
+            recorder: recorder(&read)?,
             goal_topic: read.text(
                 "goal_topic",
                 "goal_pose",

@@ -26,6 +26,20 @@ pub(super) fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
     let error_code_keys = error_code_keys(read, &default)?;
     Ok(Options {
         period,
+        tick_on_event: read.flag(
+            "tick_on_event",
+            default.tick_on_event,
+            "An event that a running tree waits for brings an additional tick at once.\nEvents are: a goal of the tree \
+             is accepted or ends, a service answers, a job of a leaf ends, a topic that the tree reads has a message \
+             (except odometry, which arrives all the time), a client sends a new goal. Feedback is not an event. The \
+             ticks of `bt_loop_duration` stay as they are.",
+        )?,
+        min_tick_interval: read.milliseconds_from(
+            0,
+            "min_tick_interval",
+            1,
+            "Minimum time between a tick and the next tick that an event brings, in ms.",
+        )?,
         feedback_period: Duration::from_secs_f64(1.0 / rate),
         stop_timeout: read.milliseconds_from(
             0,

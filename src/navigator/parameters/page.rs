@@ -6,7 +6,7 @@ use crate::navigator::share_file;
 use crate::ros::{Declaration, ParameterStore, ParameterValue, Ros};
 
 /// All parameters, in the order of the page.
-const SECTIONS: [(&str, &[&str]); 6] = [
+const SECTIONS: [(&str, &[&str]); 7] = [
     (
         "Trees and goals",
         &[
@@ -31,6 +31,8 @@ const SECTIONS: [(&str, &[&str]); 6] = [
         "Ticks and halting",
         &[
             "bt_loop_duration",
+            "tick_on_event",
+            "min_tick_interval",
             "response_timeout",
             "default_server_timeout",
             "wait_for_service_timeout",
@@ -91,6 +93,17 @@ const SECTIONS: [(&str, &[&str]); 6] = [
         ],
     ),
     (
+        "Recordings",
+        &[
+            "record_on",
+            "recordings_directory",
+            "recordings_kept",
+            "recordings_megabytes",
+            "recorder_minutes",
+            "recorder_megabytes",
+        ],
+    ),
+    (
         "Compatibility with Nav2 and BehaviorTree.CPP",
         &[
             "canceled_is_success",
@@ -107,12 +120,13 @@ const SECTIONS: [(&str, &[&str]); 6] = [
 ];
 
 /// The parameters that are changed most often: the content of the file.
-const COMMON: [&str; 15] = [
+const COMMON: [&str; 16] = [
     "default_nav_to_pose_bt_xml",
     "default_nav_through_poses_bt_xml",
     "bt_search_directories",
     "navigators",
     "bt_loop_duration",
+    "tick_on_event",
     "response_timeout",
     "wait_for_service_timeout",
     "default_cancel_timeout",

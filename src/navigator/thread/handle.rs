@@ -8,6 +8,7 @@ use super::super::goal_queue::{Epoch, GoalQueue, SHUT};
 use super::super::{Heartbeat, NavigatorKind};
 use super::{Message, TickStatus};
 use crate::bt::{HaltReason, TreeDef};
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 
 /// The future acknowledgement of a request.
@@ -57,6 +58,8 @@ pub struct Handle {
     pub(super) sender: Sender<Message>,
     pub(super) heartbeat: Heartbeat,
     pub(super) queue: GoalQueue,
+    /// A message about events was sent and the thread has not taken it.
+    pub(super) has_event: Arc<AtomicBool>,
 }
 
 /// A permit to pass one goal to the tick thread. It is taken when the goal is accepted. If goals are refused before the
@@ -128,6 +131,14 @@ impl Handle {
     /// Wakes the thread: a message has arrived, or the simulation clock has advanced.
     pub fn wake(&self) {
         let _ = self.sender.send(Message::Wake);
+    }
+
+    /// Something has happened that a tree or the end of a navigation may wait for. A navigation that can end ends. With
+    /// `tick_on_event`, the next tick comes at once. Several events before it count as one.
+    pub fn event(&self) {
+        if !self.has_event.swap(true, Ordering::AcqRel) {
+            let _ = self.sender.send(Message::Event);
+        }
     }
 
     /// Pauses ticks. After the acknowledgement, no node is ticked until [`Handle::resume`]; goals on servers continue.

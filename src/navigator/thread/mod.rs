@@ -73,6 +73,8 @@ pub struct TickStatus {
 enum Message {
     Cancel(NavigationId),
     Wake,
+    /// Something that a tree may wait for has happened; see [`Handle::event`].
+    Event,
     /// Pauses or resumes ticks. The tree keeps its state, and its goals continue.
     Pause(bool, Sender<()>),
     /// Ends the current goal and those up to an arrival number. Replies when everything has stopped, or at its
@@ -132,6 +134,7 @@ impl TickThread {
             sender,
             heartbeat: heartbeat.clone(),
             queue: queue.clone(),
+            has_event: Arc::default(),
         };
         let inner = handle.clone();
         let (alive, ended) = mpsc::channel();
@@ -153,8 +156,9 @@ impl TickThread {
                 navigator.share(queue);
                 navigator.hand_over();
                 heartbeat.end();
+                let has_event = Arc::clone(&inner.has_event);
                 drop(inner);
-                Loop::new(navigator, clock, heartbeat).run(&receiver);
+                Loop::new(navigator, clock, heartbeat, has_event).run(&receiver);
             })?;
         Ok(Self {
             handle,

@@ -11,6 +11,7 @@ use super::super::{Heartbeat, Navigator, NavigatorKind, Schedule};
 use super::{Message, TickClock, TickStatistics, TickStatus};
 use crate::bt::{HaltReason, Time};
 use crate::fault;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 
 pub(super) struct Loop {
@@ -22,6 +23,12 @@ pub(super) struct Loop {
     /// Set while a tree runs.
     schedule: Option<Schedule>,
     paused: bool,
+    /// Shared with [`Handle::event`](super::Handle::event).
+    has_event: Arc<AtomicBool>,
+    /// An event waits for its tick (`tick_on_event`).
+    event_waits: bool,
+    /// The start of the last tick, on the clock that a simulation does not stop.
+    last_tick: Time,
     /// The thread ends when everything has stopped.
     ending: bool,
     /// Replies to send when everything has stopped.
@@ -59,7 +66,12 @@ impl Drop for Loop {
 }
 
 impl Loop {
-    pub(super) fn new(navigator: Navigator, clock: Arc<dyn TickClock>, heartbeat: Heartbeat) -> Self {
+    pub(super) fn new(
+        navigator: Navigator,
+        clock: Arc<dyn TickClock>,
+        heartbeat: Heartbeat,
+        has_event: Arc<AtomicBool>,
+    ) -> Self {
         Self {
             navigator,
             clock,
@@ -67,6 +79,9 @@ impl Loop {
             cut: None,
             schedule: None,
             paused: false,
+            has_event,
+            event_waits: false,
+            last_tick: Time::ZERO,
             ending: false,
             halts: Vec::new(),
             swaps: Vec::new(),
@@ -114,10 +129,24 @@ impl Loop {
     fn timeout(&self) -> Duration {
         const IDLE: Duration = Duration::from_millis(500);
         match &self.schedule {
-            Some(schedule) if !self.paused => self.clock.wall_time_until(schedule.due()),
+            Some(schedule) if !self.paused => {
+                let scheduled = self.clock.wall_time_until(schedule.due());
+                if self.event_waits {
+                    scheduled.min(self.event_tick_due().since(self.clock.steady()))
+                } else {
+                    scheduled
+                }
+            }
+            // A goal was started by the last turn.
+            None if self.navigator.is_running() && !self.paused && self.clock.has_started() => Duration::ZERO,
             _ if self.navigator.is_idle() => IDLE,
             _ => self.navigator.poll_period(),
         }
+    }
+
+    /// The earliest time of a tick that an event brings.
+    fn event_tick_due(&self) -> Time {
+        self.last_tick + self.navigator.options().min_tick_interval
     }
 
     fn handle(&mut self, message: Message) -> bool {
@@ -130,7 +159,15 @@ impl Loop {
                 self.heartbeat.cancel_processed(goal);
             }
             // A goal that starts is ticked in the same turn.
-            Message::Wake => self.navigator.start_next_goal(now),
+            Message::Wake => {
+                let has_new_goal = self.navigator.start_next_goal(now);
+                self.event_waits |= has_new_goal && self.navigator.options().tick_on_event;
+            }
+            Message::Event => {
+                // First: an event from now on may be too late for the next tick, so it needs a message of its own.
+                self.has_event.store(false, Ordering::Release);
+                self.event_waits = self.navigator.options().tick_on_event;
+            }
             Message::Pause(paused, reply) => {
                 self.paused = paused;
                 // Paused ticks do not count as missed.
@@ -229,35 +266,7 @@ impl Loop {
             self.navigator.end_wait();
         }
         if self.has_time(began, now) && self.navigator.is_running() {
-            let period = self.navigator.options().period;
-            let schedule = self.schedule.get_or_insert_with(|| {
-                let schedule = Schedule::new(now, period);
-                self.clock.now_and_due_steps(schedule.start(), schedule.period());
-                schedule
-            });
-            if self.paused || now < schedule.due() {
-                // A goal waits for a transform on the clock that a simulation does not stop.
-                self.navigator.poll(now);
-            } else {
-                self.navigator.tick(now);
-                // The duration is measured on this machine's clock, even in a simulation. It covers all work of the
-                // thread in this period, not only the tick.
-                let end = self.clock.steady();
-                let took = std::mem::take(&mut self.worked) + end.since(self.uncounted);
-                self.uncounted = end;
-                self.statistics.durations.record(took);
-                let before = schedule.clone();
-                let (now, steps) = self.clock.now_and_due_steps(schedule.start(), schedule.period());
-                schedule.ticked(now, steps);
-                let missed = schedule.missed() - before.missed();
-                let skipped = schedule.skipped() - before.skipped();
-                self.statistics.missed += missed;
-                self.statistics.skipped += skipped;
-                self.missed.note(missed, period, took);
-                if let Some(line) = self.slow_clock.note(now, steps, skipped, period) {
-                    tracing::warn!("{line}");
-                }
-            }
+            self.tick_if_due(began, now);
         } else {
             self.navigator.poll(now);
         }
@@ -285,5 +294,55 @@ impl Loop {
                 let _ = reply.send(());
             }
         }
+    }
+    /// Ticks the running tree if its schedule or an event asks for it. `began`: the time of this turn, on the clock
+    /// that a simulation does not stop.
+    fn tick_if_due(&mut self, began: Time, now: Time) {
+        let period = self.navigator.options().period;
+        let event_tick_due = self.event_tick_due();
+        let schedule = self.schedule.get_or_insert_with(|| {
+            let schedule = Schedule::new(now, period);
+            self.clock.now_and_due_steps(schedule.start(), schedule.period());
+            schedule
+        });
+        let is_scheduled = now >= schedule.due();
+        if self.paused || !(is_scheduled || (self.event_waits && began >= event_tick_due)) {
+            // A goal waits for a transform on the clock that a simulation does not stop.
+            let has_new_goal = self.navigator.poll(now);
+            self.event_waits |= has_new_goal && self.navigator.options().tick_on_event;
+            return;
+        }
+        self.event_waits = false;
+        self.last_tick = began;
+        self.navigator.tick(now);
+        // The duration is measured on this machine's clock, even in a simulation. It covers all work of the thread in
+        // this period, not only the tick.
+        let end = self.clock.steady();
+        let took = std::mem::take(&mut self.worked) + end.since(self.uncounted);
+        self.uncounted = end;
+        self.statistics.durations.record(took);
+        // A tick that an event brought is additional: the schedule does not change.
+        let missed = if is_scheduled { self.count_missed(took) } else { 0 };
+        self.navigator.record_tick(took, missed);
+    }
+
+    /// Moves the schedule behind the tick that has ended. Counts and returns the number of ticks that it missed.
+    fn count_missed(&mut self, took: Duration) -> u64 {
+        let Some(schedule) = &mut self.schedule else {
+            return 0;
+        };
+        let period = schedule.period();
+        let before = schedule.clone();
+        let (now, steps) = self.clock.now_and_due_steps(schedule.start(), period);
+        schedule.ticked(now, steps);
+        let missed = schedule.missed() - before.missed();
+        let skipped = schedule.skipped() - before.skipped();
+        self.statistics.missed += missed;
+        self.statistics.skipped += skipped;
+        self.missed.note(missed, period, took);
+        if let Some(line) = self.slow_clock.note(now, steps, skipped, period) {
+            tracing::warn!("{line}");
+        }
+        missed
     }
 }

@@ -104,6 +104,7 @@ impl<A: ServedAction> ActionServer<A> {
         retention: Duration,
         handler: impl ActionHandler<A>,
     ) -> Result<Self, RosError> {
+        let name = node.action_name(name);
         let feedback = node.publisher(&format!("{name}/_action/feedback"), QosProfile::default())?;
         let status = node.publisher(
             &format!("{name}/_action/status"),

@@ -12,7 +12,7 @@ use crate::ros::goals_view::{GoalsBoard, GoalsView};
 use crate::ros::guardian::GuardedGoals;
 use crate::ros::servers_board::{KnownServer, ServersBoard};
 use crate::ros::takeover::Takeover;
-use crate::ros::{Clock, RosHandle, Wake};
+use crate::ros::{Clock, RosHandle};
 
 /// Access to the GoalTracker from any thread. Cheap to clone.
 #[derive(Clone)]
@@ -194,9 +194,9 @@ impl GoalTrackerHandle {
         self.inputs().send(Input::Guard(goals));
     }
 
-    /// Wakes `wake` whenever the set of live goals has changed.
-    pub fn ring_on_change(&self, wake: Wake) {
-        self.board.ring_on_change(wake);
+    /// Calls `listener` whenever the live goals have changed, on the thread that owns them. It must not wait.
+    pub fn on_goals_changed(&self, listener: impl Fn() + Send + 'static) {
+        self.board.on_change(Box::new(listener));
     }
 }
 

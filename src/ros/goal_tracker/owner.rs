@@ -127,10 +127,11 @@ impl Owner {
         }
         self.goal_tracker.advance(now, &mut self.effects);
         self.carry_out(now);
-        if self.changed || handled > 0 {
-            self.show();
-        }
+        let have_goals_changed = (self.changed || handled > 0) && self.show();
         self.board.count_out(handled);
+        if have_goals_changed {
+            self.board.notify_change();
+        }
         true
     }
 
@@ -254,7 +255,7 @@ impl Owner {
     fn name_cancel_service(&mut self, server: ServerId) {
         let Some(guarded) = &mut self.guarded else { return };
         let name = self.names.get(&server).map_or("?", |name| name);
-        guarded.name_service(server, self.ros.service(&format!("{name}/_action/cancel_goal")));
+        guarded.name_service(server, self.ros.action_service(name, "cancel_goal"));
     }
 
     /// Counts the unanswered requests of all clients. Logs a warning for a server with a hundred, and at every factor
@@ -290,7 +291,8 @@ impl Owner {
         sum
     }
 
-    fn show(&mut self) {
+    /// Publishes the goals. Returns whether the live ones have changed.
+    fn show(&mut self) -> bool {
         self.changed = false;
         let live = self.goal_tracker.live_goals();
         if let Some(guarded) = &mut self.guarded {
@@ -314,7 +316,7 @@ impl Owner {
             counters: self.goal_tracker.counters(),
             pending_requests,
             ..GoalsView::default()
-        });
+        })
     }
 }
 

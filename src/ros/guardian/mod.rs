@@ -136,7 +136,7 @@ impl Guardian {
     }
 
     /// Checks whether the child has ended. Then [`Guardian::restart_at`] is the time of the next step.
-    pub fn look(&mut self) {
+    pub fn check(&mut self) {
         let Some(child) = self.child.take_if(|child| sleeper::has_ended(child.pid)) else {
             return;
         };
@@ -222,14 +222,14 @@ mod tests {
         // The only open files of this process that it keeps are those it needs.
         wait_for(|| std::fs::read_dir(format!("/proc/{first}/fd")).is_ok_and(|open| open.count() <= 6));
         process::Command::new("true").status().unwrap();
-        guardian.look();
+        guardian.check();
         assert!(is_alive(first) && guardian.restart_at().is_none());
         // SAFETY: sends a signal.
         unsafe { libc::kill(first, libc::SIGTERM) };
         // SAFETY: sends a signal.
         unsafe { libc::kill(first, libc::SIGKILL) };
         wait_for(|| !is_alive(first));
-        guardian.look();
+        guardian.check();
         assert!(guardian.restart_at().is_some());
         guardian.restart();
         let second = pid(&guardian);

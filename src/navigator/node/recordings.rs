@@ -1,0 +1,76 @@
+//! The flight recorder of the node.
+
+use super::{StartError, TIMEOUT};
+use crate::msg::service::{Trigger, TriggerResponse};
+use crate::nav::Link;
+use crate::navigator::NavigationRecorder;
+use crate::navigator::parameters::{Parameters, RecorderSettings};
+use crate::record::stream::Subscribe;
+use crate::record::{Occasion, RecordedLink, RecorderThread, Stream};
+use crate::ros::{Ros, RosError, serve_service};
+
+/// The event stream of the node, and the thread that reads it.
+pub(super) struct Recorder {
+    settings: RecorderSettings,
+    stream: Stream,
+    thread: RecorderThread,
+    _subscribe: Subscribe,
+}
+
+impl Recorder {
+    /// Starts the recorder, unless it is switched off. `on_end` is called at the end of its thread.
+    pub(super) fn start(
+        parameters: &Parameters,
+        on_end: impl FnOnce() + Send + 'static,
+    ) -> Result<Option<Self>, StartError> {
+        let Some(settings) = parameters.recorder.clone() else {
+            return Ok(None);
+        };
+        let stream = Stream::default();
+        let (thread, subscribe) = RecorderThread::start(
+            &stream,
+            settings.limits,
+            settings.files.clone(),
+            settings.occasion,
+            on_end,
+        )?;
+        Ok(Some(Self {
+            settings,
+            stream,
+            thread,
+            _subscribe: subscribe,
+        }))
+    }
+
+    /// The link of the world, and the recorder of the navigator.
+    pub(super) fn attach(
+        recorder: Option<&Self>,
+        link: Box<dyn Link>,
+    ) -> (Box<dyn Link>, Option<NavigationRecorder>) {
+        let Some(recorder) = recorder else {
+            return (link, None);
+        };
+        let files = Some(&recorder.settings.files).filter(|_| recorder.settings.occasion != Occasion::Never);
+        let stream = recorder.stream.clone();
+        let navigation = NavigationRecorder::new(stream.clone(), files.cloned());
+        (Box::new(RecordedLink::new(link, stream)), Some(navigation))
+    }
+
+    /// Serves `~/save_recording`.
+    pub(super) fn serve(&self, ros: &Ros) -> Result<(), StartError> {
+        let save = self.thread.save_handle();
+        ros.handle()
+            .with_node_blocking(TIMEOUT, move |node| -> Result<(), RosError> {
+                serve_service::<Trigger>(node, "~/save_recording", move |call| {
+                    save.save(move |saved| {
+                        let (success, message) = match saved {
+                            Ok(path) => (true, path.display().to_string()),
+                            Err(reason) => (false, reason),
+                        };
+                        call.respond(&TriggerResponse { success, message });
+                    });
+                })
+            })??;
+        Ok(())
+    }
+}

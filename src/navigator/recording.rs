@@ -1,0 +1,130 @@
+//! The navigator's part of the flight recorder: what is not seen by the observer of a tree or by its link.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::goal::{NavigationResult, TerminalStatus};
+use super::session::Session;
+use super::{NavigatorKind, Options};
+use crate::bt::{Time, Tree};
+use crate::msg::Stamp;
+use crate::nav::World;
+use crate::record::event::{End, Event, Navigation, NavigatorKeys, Replacement};
+use crate::record::{RecordingFiles, Stream};
+
+/// Writes the navigations to the event stream, and names their recordings in their results.
+#[derive(Debug)]
+pub struct NavigationRecorder {
+    stream: Stream,
+    /// Where failed navigations are written to; `None`: nowhere.
+    files: Option<RecordingFiles>,
+    /// The recording of the current navigation.
+    current: Option<PathBuf>,
+}
+
+impl NavigationRecorder {
+    /// Writes to a stream. `files`: where the recordings of failed navigations are.
+    pub fn new(stream: Stream, files: Option<RecordingFiles>) -> Self {
+        Self {
+            stream,
+            files,
+            current: None,
+        }
+    }
+
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// A navigation begins. Called before the first write for it.
+    pub(crate) fn begin(&mut self, session: &Session, tree: &mut Tree, options: &Options, now: Time) {
+        if !self.stream.is_read() {
+            return;
+        }
+        self.stream.set_time(now);
+        let checkpoint = tree.checkpoint();
+        let definition = tree.definition().clone();
+        let Some(world) = tree.resource::<World>() else {
+            return;
+        };
+        let stamp = world.stamp();
+        let navigation = Navigation {
+            action: session.kind().action(),
+            goal: session.id().goal,
+            tree: definition,
+            poses: session.poses().0.clone(),
+            accepted: session.accepted(),
+            run_accepted: session.run_accepted(),
+            stamp,
+            settings: world.settings.clone(),
+            keys: keys(options),
+            checkpoint,
+            world: world.checkpoint(),
+        };
+        self.name(session, stamp);
+        self.stream.write(Event::Began(Box::new(navigation)));
+    }
+
+    fn name(&mut self, session: &Session, stamp: Stamp) {
+        let files = self.files.as_ref();
+        self.current = files.map(|files| files.path(session.kind().action(), session.id().goal, stamp));
+    }
+
+    /// Another goal takes the place of the goal of a running tree. Called before the first write for it.
+    pub(crate) fn replace(&self, session: &Session, now: Time) {
+        self.stream.set_time(now);
+        self.stream.write(Event::Replaced(Box::new(Replacement {
+            goal: session.id().goal,
+            poses: session.poses().0.clone(),
+            accepted: session.accepted(),
+        })));
+    }
+
+    /// The tree of the navigation has ended.
+    pub(crate) fn stopping(&self) {
+        self.stream.write(Event::Stopping);
+    }
+
+    /// The result of a navigation that is about to be sent, with the name of the recording if it will be written.
+    pub(crate) fn end(
+        &mut self,
+        session: &Session,
+        mut result: NavigationResult,
+        now: Time,
+    ) -> NavigationResult {
+        let recording = self.current.take();
+        if !self.stream.is_read() {
+            return result;
+        }
+        if result.status == TerminalStatus::Aborted
+            && let Some(recording) = recording
+        {
+            if !result.error_message.is_empty() {
+                result.error_message += "; ";
+            }
+            result.error_message += &format!("recording: {}", recording.display());
+        }
+        self.stream.set_time(now);
+        self.stream.write(Event::Ended(Box::new(End {
+            goal: session.id().goal,
+            status: result.status,
+            error_code: result.error_code,
+            error_message: result.error_message.clone(),
+        })));
+        result
+    }
+
+    /// The work of a tick.
+    pub(crate) fn ticked(&self, took: Duration, missed: u64) {
+        self.stream.write(Event::Ticked { took, missed });
+    }
+}
+
+fn keys(options: &Options) -> NavigatorKeys {
+    NavigatorKeys {
+        goal: options.seeded_key(NavigatorKind::ToPose).to_owned(),
+        goals: options.seeded_key(NavigatorKind::ThroughPoses).to_owned(),
+        path: options.path_key.clone(),
+        error_codes: options.error_code_keys.clone(),
+    }
+}

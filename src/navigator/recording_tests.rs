@@ -1,0 +1,386 @@
+//! Tests of recordings: what a navigator records gives the same trace again (guarantee G9).
+
+use std::io::Cursor;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use super::replaced_goal_tests::with_servers;
+use super::test_harness::{Rig, bench, load, navigation, registry, request};
+use super::{NavigationRecorder, Navigator, NavigatorKind, Options};
+use crate::bt::TreeDef;
+use crate::msg::action::{
+    BackUp, ComputePathToPose, ComputePathToPoseResult, FollowPath, FollowPathFeedback, Spin, Wait,
+};
+use crate::msg::service::{ClearEntireCostmap, ClearEntireCostmapResponse};
+use crate::msg::{BatteryState, Header, Odometry, Path, Pose, PoseStamped, Stamp, Twist};
+use crate::nav::testing::Plan;
+use crate::nav::{Settings, World};
+use crate::record::recorder::{Limits, MemoryRecording, Recorder};
+use crate::record::replay::{Replay, StepKind};
+use crate::record::stored::{StoredNotice, StoredRecord};
+use crate::record::stream::Distributor;
+use crate::record::{RecordedLink, Recording, Stream};
+
+/// A navigator with scripted servers, and its recorder.
+struct RecordedRig {
+    rig: Rig,
+    distributor: Distributor,
+    recorder: Recorder,
+    done: Vec<MemoryRecording>,
+}
+
+impl RecordedRig {
+    fn new(settings: Settings, options: Options) -> Self {
+        let stream = Stream::default();
+        let distributor = stream.distribute();
+        let bench = bench();
+        let link = RecordedLink::new(bench.link(), stream.clone());
+        let world = World::new(Box::new(link), settings);
+        let (clients, reports) = channel();
+        let mut navigator = Navigator::new(world, options);
+        navigator.record(NavigationRecorder::new(stream, None));
+        Self {
+            rig: Rig {
+                navigator,
+                bench,
+                clients,
+                reports,
+            },
+            distributor,
+            recorder: Recorder::new(Limits::default()),
+            done: Vec::new(),
+        }
+    }
+
+    /// Sends a goal of `navigate_to_pose`.
+    fn goal_to_pose(&mut self, number: u8, tree: &Arc<TreeDef>, x: f64) {
+        let mut request = request(number, tree, &self.rig.clients);
+        request.kind = NavigatorKind::ToPose;
+        request.poses = vec![PoseStamped::in_frame("map", Pose::planar(x, 0.0, 0.0))];
+        let now = self.rig.now();
+        self.rig.navigator.goal(request, now);
+        self.rig.navigator.hand_over();
+    }
+
+    fn take(&mut self) {
+        if let Some(batch) = self.distributor.distribute() {
+            assert_eq!(batch.lost, 0);
+            self.done.extend(self.recorder.take(&batch));
+        }
+    }
+
+    fn ticks(&mut self, count: usize) {
+        for _ in 0..count {
+            self.rig.ticks(1);
+            self.take();
+        }
+    }
+
+    /// Ticks until the goal has ended.
+    fn finish(&mut self) {
+        for _ in 0..3000 {
+            self.ticks(1);
+            if self.rig.navigator.is_idle() {
+                return;
+            }
+        }
+        panic!("the navigation does not end");
+    }
+
+    /// The recording of the last navigation, written and read.
+    fn recording(&self) -> Recording {
+        read(self.done.last().unwrap())
+    }
+}
+
+fn read(recording: &MemoryRecording) -> Recording {
+    Recording::from_bytes(&bytes(recording)).unwrap()
+}
+
+fn bytes(recording: &MemoryRecording) -> Vec<u8> {
+    let mut file = Cursor::new(Vec::new());
+    recording.write(&mut file).unwrap();
+    file.into_inner()
+}
+
+/// Replays a recording and expects the same trace. Returns the number of steps.
+fn replay(recording: &Recording) -> usize {
+    let mut replay = Replay::new(recording, registry()).unwrap();
+    let mut count = 0;
+    while let Some((step, replayed)) = replay.step() {
+        count += 1;
+        assert_eq!(replay.problems(), [""; 0]);
+        if let Some(difference) = replayed.difference {
+            panic!("step {} ({:?}): {difference:#?}", step.number, step.kind);
+        }
+    }
+    assert_eq!(recording.damage, None);
+    count
+}
+
+fn path(x: f64, poses: u32) -> Arc<Path> {
+    let poses = (0..=poses).map(|step| Pose::planar(x * f64::from(step) / f64::from(poses), 0.0, 0.0));
+    Arc::new(Path::through(Header::in_frame("map"), poses))
+}
+
+/// The default tree.
+fn default_tree() -> Arc<TreeDef> {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("behavior_trees/navigate_to_pose.xml");
+    let registry = registry();
+    let loaded = crate::xml::Loader::new(&registry).load_file(&file, None);
+    loaded.unwrap_or_else(|refused| panic!("{refused}")).def
+}
+
+/// Servers of which the planner and the controller fail at times.
+fn add_faulty_servers(rig: &mut Rig, seed: u64) {
+    let mut random = seed;
+    let mut roll = move |sides: u64| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % sides
+    };
+    let mut roll_plan = {
+        let first = roll(1000);
+        let mut state = first;
+        move |sides: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(12_345);
+            (state >> 33) % sides
+        }
+    };
+    rig.bench
+        .action::<ComputePathToPose>("compute_path_to_pose", move |_| match roll_plan(4) {
+            0 => Plan::abort(ComputePathToPose::NO_VALID_PATH).after(20),
+            1 => Plan::reject(),
+            other => Plan::result(ComputePathToPoseResult {
+                path: path(2.0, 10 + other as u32),
+                ..ComputePathToPoseResult::default()
+            })
+            .after(20),
+        });
+    rig.bench.action::<FollowPath>("follow_path", move |_| {
+        let plan = match roll(3) {
+            0 => Plan::abort(FollowPath::FAILED_TO_MAKE_PROGRESS).after(150),
+            1 => Plan::success().after(900),
+            _ => Plan::abort(FollowPath::PATIENCE_EXCEEDED).after(300),
+        };
+        plan.feedback(
+            50,
+            FollowPathFeedback {
+                speed: f32::NAN,
+                ..FollowPathFeedback::default()
+            },
+        )
+    });
+    rig.bench.action::<Spin>("spin", |_| Plan::success().after(60));
+    rig.bench.action::<Wait>("wait", |_| Plan::success().after(40));
+    rig.bench
+        .action::<BackUp>("backup", |_| Plan::abort(BackUp::TIMEOUT).after(30));
+    for costmap in ["global", "local"] {
+        let name = format!("{costmap}_costmap/clear_entirely_{costmap}_costmap");
+        rig.bench
+            .slow_service::<ClearEntireCostmap>(&name, 20, |_| Some(ClearEntireCostmapResponse::default()));
+    }
+}
+
+fn drive(rig: &mut RecordedRig, tick: u64) {
+    let x = tick as f64 * 0.003;
+    rig.rig
+        .bench
+        .transform("map", "base_link", Pose::planar(x, 0.0, 0.1));
+    let odometry = Odometry {
+        header: Header::new(Stamp::from_nanos(1_000_000 * tick as i64), "odom"),
+        twist: Twist::planar(0.3, f64::from(tick as u32 % 7) / 10.0),
+        ..Odometry::default()
+    };
+    rig.rig.bench.publish("odom", odometry);
+}
+
+#[test]
+fn g9_a_recorded_navigation_gives_the_same_trace_again() {
+    let mut total = 0;
+    for seed in 0..20 {
+        let mut rig = RecordedRig::new(Settings::default(), Options::default());
+        add_faulty_servers(&mut rig.rig, seed);
+        let tree = default_tree();
+        // The second navigation runs in the tree of the first one.
+        for number in [1, 2] {
+            drive(&mut rig, 0);
+            rig.goal_to_pose(number, &tree, 3.0);
+            for tick in 0..3000 {
+                drive(&mut rig, tick);
+                rig.ticks(1);
+                if rig.rig.navigator.is_idle() {
+                    break;
+                }
+            }
+            assert!(rig.rig.navigator.is_idle(), "seed {seed}");
+            let recording = rig.recording();
+            let steps = replay(&recording);
+            assert!(steps > 10, "{steps}");
+            total += steps;
+        }
+    }
+    assert!(total > 2000, "{total}");
+}
+
+#[test]
+fn a_changed_input_is_found_as_a_difference() {
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    add_faulty_servers(&mut rig.rig, 3);
+    drive(&mut rig, 0);
+    rig.goal_to_pose(1, &default_tree(), 3.0);
+    rig.finish();
+    let mut recording = rig.recording();
+    replay(&recording);
+    let is_end = |(_, record): &(_, StoredRecord)| {
+        matches!(record, StoredRecord::Notice(StoredNotice::Finished { .. }))
+    };
+    let first = recording.records.iter().position(is_end).unwrap();
+    recording.records.remove(first);
+    let mut replay = Replay::new(&recording, registry()).unwrap();
+    let found = std::iter::from_fn(|| replay.step()).any(|(_, replayed)| replayed.difference.is_some());
+    assert!(found);
+}
+
+#[test]
+fn g9_a_replaced_and_a_cancelled_goal_are_replayed() {
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    rig.rig = with_servers(rig.rig, Default::default());
+    let tree = load(
+        &registry(),
+        r#"<PipelineSequence>
+             <RateController hz="10"><ComputePathThroughPoses goals="{goals}" path="{path}"/></RateController>
+             <FollowPath path="{path}"/>
+           </PipelineSequence>"#,
+    );
+    rig.rig.goal(1, &tree);
+    rig.ticks(5);
+    let mut newer = request(2, &tree, &rig.rig.clients);
+    newer.poses = vec![PoseStamped::in_frame("map", Pose::planar(2.0, 0.0, 0.0))];
+    let now = rig.rig.now();
+    rig.rig.navigator.goal(newer, now);
+    rig.rig.navigator.hand_over();
+    rig.ticks(8);
+    let now = rig.rig.now();
+    rig.rig.navigator.cancel(navigation(2), now);
+    rig.rig.navigator.hand_over();
+    rig.finish();
+    let recording = rig.recording();
+    replay(&recording);
+    let replaced = |(_, record): &&(_, StoredRecord)| matches!(record, StoredRecord::Replaced { .. });
+    assert_eq!(recording.records.iter().filter(replaced).count(), 1);
+    assert_eq!(recording.metadata["status"], "Canceled");
+}
+
+#[test]
+fn g9_topics_transforms_and_state_from_before_are_replayed() {
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    rig.rig = with_servers(rig.rig, Default::default());
+    rig.rig.bench.publish("battery_status", BatteryState::default());
+    let tree = load(
+        &registry(),
+        r#"<Sequence>
+             <Script code="runs := 1"/>
+             <ForceSuccess><IsBatteryLow min_battery="0.5" battery_topic="battery_status"/></ForceSuccess>
+             <ForceSuccess><PathLongerOnApproach path="{path}"><AlwaysFailure/></PathLongerOnApproach></ForceSuccess>
+             <Random><Script code="drawn := 1"/><Script code="drawn := 2"/></Random>
+             <ForceSuccess><DistanceTraveled distance="0.1"/></ForceSuccess>
+             <ForceSuccess><IsStuck/></ForceSuccess>
+             <Wait wait_duration="1.0"/>
+           </Sequence>"#,
+    );
+    for number in 1..6 {
+        rig.rig.goal(number, &tree);
+        drive(&mut rig, u64::from(number) * 40);
+        let battery = BatteryState {
+            percentage: f32::from(number) / 6.0,
+            ..BatteryState::default()
+        };
+        rig.rig.bench.publish("battery_status", battery);
+        rig.finish();
+        replay(&rig.recording());
+    }
+}
+
+#[test]
+fn a_recording_that_is_cut_off_is_read_up_to_there() {
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    add_faulty_servers(&mut rig.rig, 1);
+    drive(&mut rig, 0);
+    rig.goal_to_pose(1, &default_tree(), 3.0);
+    rig.finish();
+    let whole = bytes(rig.done.last().unwrap());
+    let all = Recording::from_bytes(&whole).unwrap();
+    assert!(all.damage.is_none());
+    let mut counts = Vec::new();
+    for part in 1..20 {
+        // Neither a panic nor other records than the first ones.
+        if let Ok(cut) = Recording::from_bytes(&whole[..whole.len() * part / 20]) {
+            assert!(cut.damage.is_some());
+            assert!(all.records.starts_with(&cut.records));
+            assert!(!cut.files.is_empty());
+            counts.push(cut.records.len());
+        }
+    }
+    assert!(counts.is_sorted(), "{counts:?}");
+    assert!(Recording::from_bytes(b"not a recording").is_err());
+    assert!(Recording::from_bytes(&[]).is_err());
+}
+
+#[test]
+fn the_limits_of_the_recorder_drop_the_oldest_ticks_and_say_so() {
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    rig.recorder = Recorder::new(Limits {
+        bytes: 4000,
+        ..Limits::default()
+    });
+    add_faulty_servers(&mut rig.rig, 1);
+    drive(&mut rig, 0);
+    rig.goal_to_pose(1, &default_tree(), 3.0);
+    rig.finish();
+    let recording = rig.recording();
+    assert_eq!(recording.metadata["complete"], "false");
+    let error = Replay::new(&recording, registry()).err().unwrap();
+    assert!(error.to_string().contains("recorder_megabytes"), "{error}");
+    let ends = recording
+        .records
+        .iter()
+        .any(|(_, record)| matches!(record, StoredRecord::Ended { .. }));
+    assert!(ends, "the end is what matters");
+}
+
+#[test]
+fn another_tree_runs_up_to_what_was_not_recorded() {
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    rig.rig = with_servers(rig.rig, Default::default());
+    let tree = |text: &str| load(&registry(), text);
+    let recorded = tree(r#"<Sequence><Wait wait_duration="1.0"/><Script code="a := 1"/></Sequence>"#);
+    rig.rig.goal(1, &recorded);
+    rig.finish();
+    let recording = rig.recording();
+    let run = |text: &str| {
+        let mut replay = Replay::with_tree(&recording, registry(), |_| Ok(tree(text))).unwrap();
+        let mut statuses = Vec::new();
+        while let Some((step, replayed)) = replay.step() {
+            if let Some(question) = replayed.unrecorded {
+                return (statuses, Some(question));
+            }
+            if step.kind == StepKind::Tick {
+                statuses.extend(replayed.trace.iter().find_map(|record| match record {
+                    StoredRecord::TickEnded(status) => Some(status.letter()),
+                    _ => None,
+                }));
+            }
+        }
+        (statuses, None)
+    };
+    let (statuses, question) = run(r#"<Sequence><Wait wait_duration="1.0"/><AlwaysFailure/></Sequence>"#);
+    assert_eq!(question, None);
+    assert_eq!(statuses.last(), Some(&'F'));
+    assert!(statuses.len() > 3, "{statuses:?}");
+    let (_, question) = run(r#"<Sequence><Wait wait_duration="2.0"/><AlwaysFailure/></Sequence>"#);
+    assert_eq!(question.as_deref(), Some("a goal for `wait`"));
+    let (statuses, question) = run(r#"<Fallback><AlwaysFailure/><Wait wait_duration="1.0"/></Fallback>"#);
+    assert_eq!((statuses.last(), question), (Some(&'S'), None));
+}

@@ -1,0 +1,37 @@
+//! What a tree read and did: the event stream, the flight recorder, and the replay of its recordings.
+//!
+//! | part | content |
+//! |---|---|
+//! | [`event`] | the records |
+//! | [`stream`] | the way of the records from the tick thread to their readers |
+//! | [`Tracer`], [`RecordedLink`] | what writes the records: the observer of a tree, and its link |
+//! | [`recorder`] | the flight recorder: keeps the last minutes, and writes them to a file |
+//! | [`stored`], [`codec`] | the records in a file |
+//! | [`Recording`] | a file that was read |
+//! | [`replay`] | runs the inputs of a recording through a tree again |
+#![forbid(unsafe_code)]
+
+mod cdr;
+pub mod codec;
+pub mod event;
+mod file;
+mod files;
+mod link;
+mod names;
+mod reader;
+pub mod recorder;
+pub mod replay;
+mod series;
+pub mod stored;
+pub mod story;
+pub mod stream;
+mod thread;
+mod tracer;
+
+pub use files::RecordingFiles;
+pub use link::RecordedLink;
+pub use names::Names;
+pub use reader::{ReadError, Recording};
+pub use stream::Stream;
+pub use thread::{Occasion, RecorderThread, SaveRecording};
+pub use tracer::Tracer;

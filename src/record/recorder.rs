@@ -1,0 +1,301 @@
+//! The flight recorder: keeps the records of the last minutes of a navigation in memory, and writes them to a file.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{Seek, Write};
+use std::time::Duration;
+
+use super::event::{End, Event, Record};
+use super::file::{ChannelInfo, McapFile, Message, RECORDS, encode_records};
+use super::names::Names;
+use super::series::Series;
+use super::stored::{StoredRecord, TimedRecord};
+use super::stream::Batch;
+use crate::bt::Time;
+use crate::goal::{GoalId, TerminalStatus};
+use crate::msg::Stamp;
+
+/// Number of records in one message. Usually a message has those of one tick.
+const MAX_SECTION: usize = 2000;
+
+/// Limits of what the recorder keeps in memory.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Limits {
+    /// `recorder_minutes`.
+    pub duration: Duration,
+    /// `recorder_megabytes`, in bytes.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            duration: Duration::from_secs(600),
+            bytes: 32 << 20,
+        }
+    }
+}
+
+/// Makes recordings of the records of a stream, one for each navigation.
+#[derive(Debug)]
+pub struct Recorder {
+    limits: Limits,
+    names: Names,
+    current: Option<MemoryRecording>,
+}
+
+impl Recorder {
+    /// A recorder that keeps this much.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            names: Names::default(),
+            current: None,
+        }
+    }
+
+    /// Takes records. Returns the recordings of the navigations that ended with them.
+    pub fn take(&mut self, batch: &Batch) -> Vec<MemoryRecording> {
+        let mut ended = Vec::new();
+        if batch.lost > 0
+            && let Some(current) = &mut self.current
+        {
+            current.add_lost(batch.lost);
+        }
+        for record in batch.records.iter() {
+            self.names.note(&record.event);
+            if let Event::Began(_) = record.event {
+                // A navigation without an end: the goal was replaced by one with another tree.
+                ended.extend(self.current.take());
+                self.current = Some(MemoryRecording::new(record, &self.names));
+            }
+            if let Some(current) = &mut self.current {
+                current.add(record);
+                current.trim(self.limits);
+                if matches!(record.event, Event::Ended(_)) {
+                    ended.extend(self.current.take().map(|current| current.with_names(&self.names)));
+                }
+            }
+        }
+        ended
+    }
+
+    /// Whether a navigation is being recorded.
+    pub fn is_recording(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// The recording of the current navigation so far.
+    pub fn snapshot(&self) -> Option<MemoryRecording> {
+        Some(self.current.clone()?.with_names(&self.names))
+    }
+}
+
+/// A recording in memory.
+#[derive(Clone, Debug)]
+pub struct MemoryRecording {
+    /// The action: `navigate_to_pose`.
+    pub action: &'static str,
+    /// The goal.
+    pub goal_id: GoalId,
+    /// ROS time at the beginning.
+    pub began: Stamp,
+    /// The result, once the navigation has ended.
+    pub end: Option<End>,
+    files: Vec<(String, String)>,
+    channels: Vec<ChannelInfo>,
+    /// Names and the beginning of the navigation.
+    head: Vec<TimedRecord>,
+    messages: VecDeque<Message>,
+    /// Records for the next message.
+    section: Vec<TimedRecord>,
+    /// Bytes of the messages.
+    bytes: usize,
+    /// Number of messages that were dropped because of the limits.
+    dropped: u64,
+    lost: u64,
+    /// The time of the tree at the beginning, and the time since the epoch of ROS in ns.
+    origin: (Time, u64),
+    series: Option<Series>,
+}
+
+impl MemoryRecording {
+    fn new(began: &Record, names: &Names) -> Self {
+        let mut recording = Self {
+            action: "",
+            goal_id: GoalId::ZERO,
+            began: Stamp::ZERO,
+            end: None,
+            files: Vec::new(),
+            channels: vec![ChannelInfo {
+                topic: RECORDS.into(),
+                encoding: "msgpack",
+                schema: None,
+            }],
+            head: Vec::new(),
+            messages: VecDeque::new(),
+            section: Vec::new(),
+            bytes: 0,
+            dropped: 0,
+            lost: 0,
+            origin: (began.time, 0),
+            series: None,
+        };
+        if let Event::Began(navigation) = &began.event {
+            let files = navigation.tree.files().into_iter();
+            recording.action = navigation.action;
+            recording.goal_id = navigation.goal;
+            recording.began = navigation.stamp;
+            recording.files = files
+                .map(|(name, text)| (name.to_owned(), text.to_owned()))
+                .collect();
+            recording.origin.1 = u64::try_from(navigation.stamp.as_nanos()).unwrap_or(0);
+            recording.head.push((began.time, StoredRecord::of(&began.event)));
+            let mut series = Series::new(navigation);
+            for info in names.all_frames() {
+                series.note_frames(info);
+            }
+            recording.channels.extend_from_slice(series.channels());
+            recording.series = Some(series);
+        }
+        recording
+    }
+
+    /// Time since the epoch of ROS, in ns, of a time of the tree.
+    fn log_time(&self, time: Time) -> u64 {
+        let since = u64::try_from(time.since(self.origin.0).as_nanos()).unwrap_or(u64::MAX);
+        self.origin.1.saturating_add(since)
+    }
+
+    fn add(&mut self, record: &Record) {
+        self.add_series(record);
+        match &record.event {
+            Event::Began(_) | Event::Server(_) | Event::Topic(_) | Event::Frames(_) | Event::Parameter(_) => {
+                return;
+            }
+            Event::Ended(end) => self.end = Some((**end).clone()),
+            _ => {}
+        }
+        self.section.push((record.time, StoredRecord::of(&record.event)));
+        let ends_section = matches!(
+            record.event,
+            Event::TickEnded(_) | Event::TickFailed(_) | Event::HaltEnded | Event::Ended(_)
+        );
+        if ends_section || self.section.len() >= MAX_SECTION {
+            self.end_section(record.time);
+        }
+    }
+
+    /// Adds the messages for other tools.
+    fn add_series(&mut self, record: &Record) {
+        let Some(series) = &mut self.series else { return };
+        if let Event::Frames(info) = &record.event {
+            series.note_frames(info);
+        }
+        let first = self.channels.len() - series.channels().len();
+        let messages = series.messages(record);
+        let log_time = self.log_time(record.time);
+        for (channel, data) in messages {
+            self.push(Message {
+                log_time,
+                channel: first + channel,
+                data,
+            });
+        }
+    }
+
+    fn add_lost(&mut self, count: u64) {
+        self.lost += count;
+        let time = self.section.last().map_or(self.origin.0, |(time, _)| *time);
+        self.section.push((time, StoredRecord::Lost(count)));
+    }
+
+    fn end_section(&mut self, time: Time) {
+        let data = encode_records(&self.section);
+        self.section.clear();
+        self.push(Message {
+            log_time: self.log_time(time),
+            channel: 0,
+            data,
+        });
+    }
+
+    fn push(&mut self, message: Message) {
+        self.bytes += message.data.len();
+        self.messages.push_back(message);
+    }
+
+    /// Drops the oldest messages beyond the limits.
+    fn trim(&mut self, limits: Limits) {
+        let duration = u64::try_from(limits.duration.as_nanos()).unwrap_or(u64::MAX);
+        let newest = self.messages.back().map_or(0, |message| message.log_time);
+        while let Some(oldest) = self.messages.front()
+            && (self.bytes > limits.bytes || newest.saturating_sub(oldest.log_time) > duration)
+        {
+            self.bytes -= oldest.data.len();
+            self.messages.pop_front();
+            self.dropped += 1;
+        }
+    }
+
+    /// Adds the names of the numbers, which the recording needs from before its beginning too.
+    fn with_names(mut self, names: &Names) -> Self {
+        let origin = self.origin.0;
+        let names = names.records().into_iter().map(|record| (origin, record));
+        self.head = names.chain(self.head.drain(..)).collect();
+        self
+    }
+
+    /// Whether the navigation failed.
+    pub fn has_failed(&self) -> bool {
+        self.end
+            .as_ref()
+            .is_some_and(|end| end.status == TerminalStatus::Aborted)
+    }
+
+    /// Whether the recording has all records since the beginning of the navigation, so that it can be replayed.
+    pub fn is_complete(&self) -> bool {
+        self.dropped == 0 && self.lost == 0
+    }
+
+    /// Writes the recording as an MCAP file.
+    ///
+    /// # Errors
+    /// The reason why the file cannot be written.
+    pub fn write<W: Write + Seek>(&self, out: W) -> Result<(), String> {
+        self.write_mcap(out).map_err(|error| error.to_string())
+    }
+
+    fn write_mcap<W: Write + Seek>(&self, out: W) -> Result<(), mcap::McapError> {
+        let mut file = McapFile::begin(out, &self.files, self.origin.1)?;
+        file.add_channels(&self.channels)?;
+        let records = |records: &[TimedRecord], log_time| Message {
+            log_time,
+            channel: 0,
+            data: encode_records(records),
+        };
+        file.write(&records(&self.head, self.origin.1))?;
+        for message in &self.messages {
+            file.write(message)?;
+        }
+        if let Some((time, _)) = self.section.last() {
+            file.write(&records(&self.section, self.log_time(*time)))?;
+        }
+        file.flush()?;
+        file.finish(self.metadata())
+    }
+
+    fn metadata(&self) -> BTreeMap<String, String> {
+        let mut metadata = BTreeMap::from([
+            ("navtree".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            ("action".to_owned(), self.action.to_owned()),
+            ("goal".to_owned(), self.goal_id.to_string()),
+            ("complete".to_owned(), self.is_complete().to_string()),
+        ]);
+        if let Some(end) = &self.end {
+            metadata.insert("status".to_owned(), format!("{:?}", end.status));
+            metadata.insert("error_code".to_owned(), end.error_code.to_string());
+            metadata.insert("error_message".to_owned(), end.error_message.clone());
+        }
+        metadata
+    }
+}

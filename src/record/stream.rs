@@ -1,0 +1,301 @@
+//! The event stream: bounded, lock-free, from the tick thread to everything that shows or keeps a run.
+//!
+//! Writers put records into one queue of a fixed size. A write copies the record and increments one number; it does not
+//! allocate, lock or wait. If the queue is full, the record is counted as lost. One thread empties the queue and passes
+//! the records on, in batches, to the readers: [`Distributor`]. A reader that is too slow loses batches and is told how
+//! many records these were.
+//!
+//! Rejected: one queue per reader. The tick thread would pay for each reader.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crossbeam_queue::ArrayQueue;
+
+use super::event::{Event, Record};
+use crate::bt::Time;
+
+/// Number of records that the queue holds. The distributor empties it every 20 ms: enough for 400,000 records a second.
+const CAPACITY: usize = 8192;
+
+/// Number of batches that wait for a reader before it loses some.
+const MAX_BATCHES: usize = 64;
+
+struct Shared {
+    queue: ArrayQueue<Record>,
+    /// Somebody reads. Without a reader, a write is one load of this flag.
+    is_read: AtomicBool,
+    lost: AtomicU64,
+    /// The time of the current or last tick, in ns.
+    time: AtomicU64,
+}
+
+/// The writing end of the stream. Cheap to clone; all clones write to the same stream.
+#[derive(Clone)]
+pub struct Stream(Arc<Shared>);
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("is_read", &self.is_read())
+            .field("waiting", &self.0.queue.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Self::with_capacity(CAPACITY)
+    }
+}
+
+impl Stream {
+    /// A stream that holds this number of records.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self(Arc::new(Shared {
+            queue: ArrayQueue::new(capacity.max(1)),
+            is_read: AtomicBool::new(false),
+            lost: AtomicU64::new(0),
+            time: AtomicU64::new(0),
+        }))
+    }
+
+    /// Whether somebody reads the stream.
+    #[inline]
+    pub fn is_read(&self) -> bool {
+        self.0.is_read.load(Ordering::Relaxed)
+    }
+
+    /// Sets the time of the records that follow.
+    #[inline]
+    pub fn set_time(&self, time: Time) {
+        self.0.time.store(time.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// Writes a record. Without a reader, it is dropped.
+    #[inline]
+    pub fn write(&self, event: Event) {
+        if !self.is_read() {
+            return;
+        }
+        let time = Time::from_nanos(self.0.time.load(Ordering::Relaxed));
+        if self.0.queue.push(Record { time, event }).is_err() {
+            self.0.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Number of records that found no place.
+    pub fn lost(&self) -> u64 {
+        self.0.lost.load(Ordering::Relaxed)
+    }
+
+    /// Starts to read the stream. There is one distributor; a second one would take its records.
+    pub fn distribute(&self) -> Distributor {
+        self.0.is_read.store(true, Ordering::Relaxed);
+        Distributor {
+            stream: self.clone(),
+            readers: Arc::default(),
+            told_lost: 0,
+        }
+    }
+}
+
+/// Records that left the queue together.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The records, in the order in which they were written.
+    pub records: Arc<[Record]>,
+    /// Number of records that were lost before these.
+    pub lost: u64,
+}
+
+type Readers = Arc<Mutex<Vec<Arc<Inbox>>>>;
+
+#[derive(Default)]
+struct Inbox {
+    inner: Mutex<InboxState>,
+    is_closed: AtomicBool,
+}
+
+#[derive(Default)]
+struct InboxState {
+    batches: VecDeque<Batch>,
+    lost: u64,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Passes the records of a stream on to its readers. Owned by one thread, which is not the tick thread: the last owner of
+/// a message frees its memory.
+pub struct Distributor {
+    stream: Stream,
+    readers: Readers,
+    told_lost: u64,
+}
+
+impl Distributor {
+    /// Makes new readers, from any thread.
+    pub fn subscribe(&self) -> Subscribe {
+        Subscribe(Arc::clone(&self.readers))
+    }
+
+    /// Takes what was written since the last call, passes it on, and returns it. `None` if there is nothing.
+    pub fn distribute(&mut self) -> Option<Batch> {
+        let queue = &self.stream.0.queue;
+        let count = queue.len();
+        let records: Vec<Record> = std::iter::from_fn(|| queue.pop()).take(count).collect();
+        let lost = self.stream.lost() - self.told_lost;
+        if records.is_empty() && lost == 0 {
+            return None;
+        }
+        self.told_lost += lost;
+        let batch = Batch {
+            records: records.into(),
+            lost,
+        };
+        let mut readers = lock(&self.readers);
+        readers.retain(|reader| !reader.is_closed.load(Ordering::Acquire));
+        for reader in readers.iter() {
+            reader.put(batch.clone());
+        }
+        Some(batch)
+    }
+}
+
+impl Drop for Distributor {
+    fn drop(&mut self) {
+        self.stream.0.is_read.store(false, Ordering::Relaxed);
+        while self.stream.0.queue.pop().is_some() {}
+    }
+}
+
+impl Inbox {
+    fn put(&self, mut batch: Batch) {
+        let mut inner = lock(&self.inner);
+        if inner.batches.len() >= MAX_BATCHES {
+            inner.lost += batch.lost + batch.records.len() as u64;
+            return;
+        }
+        batch.lost += std::mem::take(&mut inner.lost);
+        inner.batches.push_back(batch);
+    }
+}
+
+/// Makes readers of a stream.
+#[derive(Clone)]
+pub struct Subscribe(Readers);
+
+impl Subscribe {
+    /// A reader of all records from now on.
+    pub fn reader(&self) -> Reader {
+        let inbox = Arc::new(Inbox::default());
+        lock(&self.0).push(Arc::clone(&inbox));
+        Reader(inbox)
+    }
+}
+
+/// A reader of a stream. Dropping it ends its subscription.
+pub struct Reader(Arc<Inbox>);
+
+impl Reader {
+    /// The next batch, if there is one. Its number of lost records includes those that this reader was too slow for.
+    pub fn read(&self) -> Option<Batch> {
+        lock(&self.0.inner).batches.pop_front()
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.is_closed.store(true, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(stream: &Stream, count: u64) {
+        for number in 0..count {
+            stream.set_time(Time::from_nanos(number));
+            stream.write(Event::TickBegan);
+        }
+    }
+
+    fn times(batch: &Batch) -> Vec<u64> {
+        batch
+            .records
+            .iter()
+            .map(|record| record.time.as_nanos())
+            .collect()
+    }
+
+    #[test]
+    fn every_reader_gets_every_record_in_order() {
+        let stream = Stream::default();
+        let mut distributor = stream.distribute();
+        let readers = [distributor.subscribe().reader(), distributor.subscribe().reader()];
+        write(&stream, 3);
+        distributor.distribute();
+        for reader in &readers {
+            assert_eq!(times(&reader.read().unwrap()), [0, 1, 2]);
+            assert!(reader.read().is_none());
+        }
+    }
+
+    #[test]
+    fn without_a_reader_nothing_is_kept() {
+        let stream = Stream::default();
+        write(&stream, 3);
+        let mut distributor = stream.distribute();
+        assert!(distributor.distribute().is_none());
+        write(&stream, 1);
+        drop(distributor);
+        assert!(!stream.is_read());
+        assert!(stream.distribute().distribute().is_none());
+    }
+
+    #[test]
+    fn g1_a_full_stream_loses_records_and_tells_how_many() {
+        let stream = Stream::with_capacity(4);
+        let mut distributor = stream.distribute();
+        write(&stream, 7);
+        let batch = distributor.distribute().unwrap();
+        assert_eq!((times(&batch), batch.lost), (vec![0, 1, 2, 3], 3));
+        write(&stream, 1);
+        assert_eq!(distributor.distribute().unwrap().lost, 0);
+    }
+
+    #[test]
+    fn a_slow_reader_is_told_what_it_missed_and_delays_no_other() {
+        let stream = Stream::default();
+        let mut distributor = stream.distribute();
+        let slow = distributor.subscribe().reader();
+        for _ in 0..MAX_BATCHES + 5 {
+            let quick = distributor.subscribe().reader();
+            write(&stream, 2);
+            distributor.distribute();
+            assert_eq!(times(&quick.read().unwrap()), [0, 1]);
+        }
+        for _ in 0..MAX_BATCHES {
+            assert_eq!(slow.read().unwrap().lost, 0);
+        }
+        assert!(slow.read().is_none());
+        write(&stream, 1);
+        distributor.distribute();
+        assert_eq!(slow.read().unwrap().lost, 10);
+    }
+
+    #[test]
+    fn a_closed_reader_costs_nothing() {
+        let stream = Stream::default();
+        let mut distributor = stream.distribute();
+        drop(distributor.subscribe().reader());
+        write(&stream, 1);
+        distributor.distribute();
+        assert!(lock(&distributor.readers).is_empty());
+    }
+}
