@@ -317,7 +317,8 @@ fn a_recording_that_is_cut_off_is_read_up_to_there() {
     for part in 1..20 {
         // Neither a panic nor other records than the first ones.
         if let Ok(cut) = Recording::from_bytes(&whole[..whole.len() * part / 20]) {
-            assert!(cut.damage.is_some());
+            // Only the index behind the records may be missing without damage to them.
+            assert!(cut.damage.is_some() || cut.records == all.records);
             assert!(all.records.starts_with(&cut.records));
             assert!(!cut.files.is_empty());
             counts.push(cut.records.len());

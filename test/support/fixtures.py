@@ -92,6 +92,8 @@ class Stack:
 
 #: Long timeouts: the servers are Python programs on a busy machine. A test of a late server sets its own timeouts.
 DEFAULTS = {
+    # Tests of recordings turn it on: a recording adds its path to `error_msg`.
+    "record_on": "never",
     "autostart_node": True,
     "default_nav_to_pose_bt_xml": str(ROOT / "behavior_trees" / "plan_and_follow.xml"),
     "default_server_timeout": 15000,
