@@ -73,6 +73,31 @@ impl<'b, 's> Binder<'b, 's> {
         }
     }
 
+    /// Whether an attribute counts as not given. BehaviorTree.CPP 3 reads an empty text only when it ticks the node, and
+    /// Nav2's nodes then take it for an absent attribute. Version 4 refuses it when it loads the tree.
+    fn is_left_out(&mut self, declaration: &PortDecl, attribute: &AttributeSpec<'_>) -> bool {
+        let is_left_out = self.dialect == Dialect::V3
+            && attribute.value.is_empty()
+            && declaration.direction == Direction::Input
+            && !declaration.required
+            && (declaration.info.parse)("", self.enums).is_err();
+        if is_left_out {
+            let message = format!("port `{}` is empty and counts as not given", declaration.name);
+            let problem = Problem::new(ProblemKind::EmptyInput, attribute.name_span, message);
+            self.problems
+                .push(problem.help("remove the attribute: version 4 refuses an empty one"));
+        }
+        is_left_out
+    }
+
+    /// Whether a text is the key of an output without braces. Version 3 takes it as the key.
+    fn is_bare_output(&self, text: &str, declaration: &PortDecl, by_default: bool) -> bool {
+        self.dialect == Dialect::V3
+            && declaration.direction == Direction::Output
+            && !text.is_empty()
+            && !by_default
+    }
+
     fn ignored<'t>(literal: &'t str, declaration: &PortDecl) -> Option<&'t str> {
         match declaration.element {
             Some(element) => ignored_in_list(literal, element),
@@ -129,7 +154,9 @@ impl<'b, 's> Binder<'b, 's> {
 
 impl PortSink for Binder<'_, '_> {
     fn port(&mut self, declaration: &PortDecl) -> Binding {
-        let (text, by_default, span) = match (self.attribute(declaration), &declaration.default) {
+        let given = self.attribute(declaration);
+        let given = given.filter(|attribute| !self.is_left_out(declaration, attribute));
+        let (text, by_default, span) = match (given, &declaration.default) {
             (Some(attribute), _) => (&*attribute.value, false, attribute.value_span),
             (None, Some(text)) => (&**text, true, self.spec.span),
             (None, None) => {
@@ -140,6 +167,12 @@ impl PortSink for Binder<'_, '_> {
         match port_text(text, self.dialect) {
             PortText::Pointer(key) => self.pointer(key, declaration, by_default, span),
             PortText::SameName => self.pointer(&declaration.name, declaration, by_default, span),
+            PortText::Literal(key) if self.is_bare_output(key, declaration, by_default) => {
+                let message = format!("the key `{key}` of the output `{}` has no braces", declaration.name);
+                let problem = Problem::new(ProblemKind::BareOutput, span, message);
+                self.problems.push(problem.help(format!("write `{{{key}}}`")));
+                self.pointer(key, declaration, by_default, span)
+            }
             PortText::Literal(literal) => {
                 if declaration.direction == Direction::Output {
                     // An output without a key discards its values. A text means that the braces are missing.
@@ -314,8 +347,18 @@ pub(crate) fn compile_script(
         scope,
         scopes,
         attribute,
+        continuation: None,
     };
-    let (span, message) = match Script::compile(&attribute.value, enums, &mut names) {
+    let compiled = Script::compile(&attribute.value, enums, &mut names);
+    if let Some(span) = names.continuation {
+        let message = format!(
+            "script in `{}`: BehaviorTree.CPP takes a `\\` before the end of a line in 4.5 to 4.8 only",
+            attribute.name
+        );
+        let problem = Problem::new(ProblemKind::LineContinuation, span, message);
+        problems.push(problem.help("remove the `\\`: a script may have several lines"));
+    }
+    let (span, message) = match compiled {
         Ok(script) => match script.mismatch(result) {
             None => return Some(script),
             Some(message) => (attribute.value_span, message),
@@ -331,6 +374,8 @@ struct ScriptNames<'n> {
     scope: ScopeId,
     scopes: &'n mut Scopes,
     attribute: &'n AttributeSpec<'n>,
+    /// The place of a `\` before the end of a line.
+    continuation: Option<Span>,
 }
 
 /// The entry of a key that is named at a place.
@@ -373,5 +418,9 @@ impl Names for ScriptNames<'_> {
         self.scopes
             .literal_checks
             .calculate(ScriptOperand { slot, operator, span });
+    }
+
+    fn continues(&mut self, range: Range<usize>) {
+        self.continuation = Some(self.attribute.part(range));
     }
 }

@@ -55,6 +55,14 @@ pub enum ProblemKind {
     UnfitNumber,
     /// An empty script, which has no effect.
     EmptyScript,
+    /// A `\` before the end of a line of a script.
+    LineContinuation,
+    /// An empty attribute of an optional port in version 3, which counts as not given.
+    EmptyInput,
+    /// An output port in version 3 with a key without braces.
+    BareOutput,
+    /// A control node without children that version 3 runs.
+    NoChildren,
 }
 
 /// One problem, with its place.
@@ -111,6 +119,10 @@ impl Problem {
                 | ProblemKind::UnreadableArgument
                 | ProblemKind::UnfitNumber
                 | ProblemKind::EmptyScript
+                | ProblemKind::LineContinuation
+                | ProblemKind::EmptyInput
+                | ProblemKind::BareOutput
+                | ProblemKind::NoChildren
         )
     }
 }

@@ -20,6 +20,8 @@ mod action_node;
 pub mod any;
 pub mod cancel;
 mod cancel_leaf;
+#[cfg(test)]
+mod check_tests;
 pub mod condition;
 pub mod control;
 pub mod decorator;

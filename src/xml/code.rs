@@ -118,6 +118,7 @@ codes! {
     307 OtherVersion Warning "Something that exists only in the other version of the format, and has no effect here."
     308 Refused Error "A node rejects its configuration."
     309 SubTreeChildren Error "A `<SubTree>` has no children; it stands for a whole tree."
+    310 NoChildren Warning "A reactive node of a version 3 file has no children. BehaviorTree.CPP 3.8 runs it; version 4 refuses it."
 }
 "Ports and keys" {
     401 UnknownPort Error "The node has no port of this name."
@@ -134,6 +135,8 @@ codes! {
     410 LiteralOutput Error "An output port is given text instead of a blackboard key in braces: what the node writes would be lost."
     411 UnreadableArgument Warning "A value given to a subtree is not of the type of the port that reads it there: the node fails when it is ticked, unless a condition keeps it from that."
     412 UnfitNumber Warning "A script writes a number into a key whose ports are of another type, as 0.5 for an `int`: the key takes it, as in BehaviorTree.CPP; a node whose port cannot read it fails, or takes its default."
+    413 EmptyInput Warning "An optional port of a version 3 file is empty. It counts as not given; version 4 refuses it."
+    414 BareOutput Warning "An output port of a version 3 file is given a key without braces. Version 3 takes the text as the key; version 4 refuses it."
 }
 "Subtrees" {
     501 UnknownTree Error "No file defines a tree of this ID."
@@ -145,6 +148,7 @@ codes! {
 "Scripts" {
     601 BadScript Error "A script cannot be compiled."
     602 EmptyScript Warning "A `<Script code=\"\"/>` does nothing and succeeds."
+    603 LineContinuation Warning "A script has a `\\` before the end of a line. BehaviorTree.CPP 4.5 to 4.8 ignore it; other versions refuse it."
 }
 "Behaviour" {
     701 Unreachable Warning "A child is never ticked, because one before it always decides."

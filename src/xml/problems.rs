@@ -37,6 +37,10 @@ pub(super) fn code(kind: ProblemKind) -> Code {
         ProblemKind::TrailingText => Code::TrailingText,
         ProblemKind::UnfitNumber => Code::UnfitNumber,
         ProblemKind::EmptyScript => Code::EmptyScript,
+        ProblemKind::LineContinuation => Code::LineContinuation,
+        ProblemKind::EmptyInput => Code::EmptyInput,
+        ProblemKind::BareOutput => Code::BareOutput,
+        ProblemKind::NoChildren => Code::NoChildren,
     }
 }
 
@@ -100,6 +104,10 @@ mod tests {
             ProblemKind::UnreadableArgument,
             ProblemKind::UnfitNumber,
             ProblemKind::EmptyScript,
+            ProblemKind::LineContinuation,
+            ProblemKind::EmptyInput,
+            ProblemKind::BareOutput,
+            ProblemKind::NoChildren,
         ] {
             let problem = Problem::new(kind, crate::bt::Span::default(), "");
             let warns = code(kind).severity() == Severity::Warning;

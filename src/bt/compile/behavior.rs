@@ -16,6 +16,9 @@ use crate::bt::registry::NodeType;
 use crate::bt::spec::{NodeSpec, TreeSpec};
 use crate::bt::suggest::nearest;
 
+/// Controls that BehaviorTree.CPP 3.8 runs without children.
+const RUN_WITHOUT_CHILDREN: [&str; 2] = ["ReactiveFallback", "ReactiveSequence"];
+
 impl Compiler<'_, '_> {
     /// Adds the behavior of a node that is not a subtree, and its flags.
     pub(super) fn add_behavior(
@@ -82,7 +85,12 @@ impl Compiler<'_, '_> {
         let manifest = &*node_type.manifest;
         let (least, most) = manifest.children;
         let count = spec.children.len();
-        if count < least || count > most {
+        if count == 0 && tree.dialect == Dialect::V3 && RUN_WITHOUT_CHILDREN.contains(&&*spec.id) {
+            let message = format!("`{}` has no children", spec.id);
+            let problem = Problem::new(ProblemKind::NoChildren, spec.span, message);
+            self.problems
+                .push(problem.help("remove it, or give it a child: version 4 refuses it"));
+        } else if count < least || count > most {
             let wanted = match (least, most) {
                 (0, 0) => "no children".to_owned(),
                 (1, 1) => "exactly one child".to_owned(),

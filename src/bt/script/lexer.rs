@@ -51,19 +51,43 @@ impl Token {
 pub(super) struct Lexer<'t> {
     text: &'t str,
     at: usize,
+    /// The first `\` before the end of a line.
+    continuation: Option<usize>,
 }
 
 impl<'t> Lexer<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, at: 0 }
+        Self {
+            text,
+            at: 0,
+            continuation: None,
+        }
+    }
+
+    /// The place of the first `\` before the end of a line, among the tokens so far.
+    pub(super) fn continuation(&self) -> Option<Range<usize>> {
+        self.continuation.map(|at| at..at + 1)
+    }
+
+    /// Skips blanks. BehaviorTree.CPP 4.5 to 4.8 skip a `\` before the end of a line too.
+    fn skip_blanks(&mut self) {
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.at) {
+                Some(b' ' | b'\t' | b'\r' | b'\n') => {}
+                Some(b'\\') if matches!(bytes.get(self.at + 1), Some(b'\r' | b'\n')) => {
+                    self.continuation.get_or_insert(self.at);
+                }
+                _ => return,
+            }
+            self.at += 1;
+        }
     }
 
     /// The next token. Returns [`TokenKind::End`] after the last one.
     pub(super) fn next(&mut self) -> Result<Token, ScriptError> {
+        self.skip_blanks();
         let bytes = self.text.as_bytes();
-        while matches!(bytes.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
-            self.at += 1;
-        }
         let start = self.at;
         let Some(first) = bytes.get(start) else {
             return Ok(self.token(TokenKind::End, start, 0));

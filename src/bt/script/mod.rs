@@ -44,6 +44,9 @@ pub trait Names {
     /// Reports that every run of the script calculates with the entry or compares it. `range` is the place of the
     /// operation.
     fn calculates(&mut self, _slot: SlotId, _operator: &'static str, _range: Range<usize>) {}
+
+    /// Reports a `\` before the end of a line, at the place `range`.
+    fn continues(&mut self, _range: Range<usize>) {}
 }
 
 /// The use of the value of a script's last expression.

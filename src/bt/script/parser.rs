@@ -81,6 +81,9 @@ impl<'p> Parser<'p> {
     /// Parses the whole text.
     pub(super) fn script(mut self) -> Result<Program, ScriptError> {
         self.statements().map_err(|error| *error)?;
+        if let Some(range) = self.lexer.continuation() {
+            self.names.continues(range);
+        }
         Ok(self.program)
     }
 
