@@ -19,7 +19,7 @@ use crate::record::recorder::{Limits, MemoryRecording, Recorder};
 use crate::record::replay::{Replay, StepKind};
 use crate::record::stored::{StoredNotice, StoredRecord};
 use crate::record::stream::Distributor;
-use crate::record::{RecordedLink, Recording, Stream};
+use crate::record::{Occasion, RecordedLink, RecorderThread, Recording, RecordingFiles, Stream};
 
 /// A navigator with scripted servers, and its recorder.
 struct RecordedRig {
@@ -327,6 +327,163 @@ fn a_recording_that_is_cut_off_is_read_up_to_there() {
     assert!(counts.is_sorted(), "{counts:?}");
     assert!(Recording::from_bytes(b"not a recording").is_err());
     assert!(Recording::from_bytes(&[]).is_err());
+}
+
+/// A file of records, written by this test.
+fn mcap_of(messages: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = Cursor::new(Vec::new());
+    let options = mcap::WriteOptions::new().compression(Some(mcap::Compression::Zstd));
+    let mut writer = options.create(&mut file).unwrap();
+    let channel = writer
+        .add_channel(0, "/navtree/records", "msgpack", &Default::default())
+        .unwrap();
+    for data in messages {
+        let header = mcap::records::MessageHeader {
+            channel_id: channel,
+            sequence: 0,
+            log_time: 0,
+            publish_time: 0,
+        };
+        writer.write_to_known_channel(&header, data).unwrap();
+    }
+    writer.finish().unwrap();
+    drop(writer);
+    file.into_inner()
+}
+
+#[test]
+fn a_damaged_recording_neither_panics_nor_takes_memory_nor_time() {
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    add_faulty_servers(&mut rig.rig, 1);
+    drive(&mut rig, 0);
+    rig.goal_to_pose(1, &default_tree(), 3.0);
+    rig.finish();
+    let whole = bytes(rig.done.last().unwrap());
+    // A length of 2^63 in each place where a length can be.
+    for place in (0..whole.len()).step_by(whole.len() / 200 + 1) {
+        for value in [0_u8, 0x7f, 0xff] {
+            let mut damaged = whole.clone();
+            let end = (place + 8).min(whole.len());
+            damaged[place..end].fill(value);
+            let _ = Recording::from_bytes(&damaged);
+        }
+    }
+    // The records themselves: the checksums of the file do not protect them from their author.
+    let all = Recording::from_bytes(&whole).unwrap();
+    let beginning = all
+        .records
+        .iter()
+        .position(|(_, record)| matches!(record, StoredRecord::Began(_)));
+    let (head, rest) = all.records.split_at(beginning.unwrap() + 1);
+    let records = rmp_serde::to_vec_named(rest).unwrap();
+    for place in (0..records.len()).step_by(records.len() / 100 + 1) {
+        let mut damaged = records.clone();
+        damaged[place] = damaged[place].wrapping_add(0x81);
+        let file = mcap_of(&[rmp_serde::to_vec_named(head).unwrap(), damaged]);
+        let Ok(mut recording) = Recording::from_bytes(&file) else {
+            continue;
+        };
+        recording.files.clone_from(&all.files);
+        let _ = crate::record::story::tell(&recording.navigation, &recording.records).to_string();
+        if let Ok(mut replay) = Replay::new(&recording, registry()) {
+            while replay.step().is_some() {}
+        }
+    }
+    // Nothing but nested lists, and lists that claim to be long.
+    for data in [
+        vec![0x91; 1 << 20],
+        vec![0xdd, 0xff, 0xff, 0xff, 0xff],
+        vec![0xdf, 0xff, 0xff, 0xff, 0xff],
+    ] {
+        assert!(Recording::from_bytes(&mcap_of(&[data])).is_err());
+    }
+}
+
+#[test]
+fn a_full_disk_leaves_the_recording_from_before() {
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    add_faulty_servers(&mut rig.rig, 1);
+    drive(&mut rig, 0);
+    rig.goal_to_pose(1, &default_tree(), 3.0);
+    rig.finish();
+    let recording = rig.done.last().unwrap();
+    let directory = std::env::temp_dir().join(format!("navtree-full-disk-{}", std::process::id()));
+    let files = RecordingFiles {
+        directory: directory.clone(),
+        max_files: 3,
+        max_bytes: 1 << 30,
+    };
+    let path = files.write(recording).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let part = path.with_extension("mcap.part");
+    std::os::unix::fs::symlink("/dev/full", &part).unwrap();
+    let error = files.write(recording).unwrap_err();
+    assert!(error.contains("No space left"), "{error}");
+    assert!(std::fs::symlink_metadata(&part).is_err());
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    std::fs::remove_dir_all(&directory).unwrap();
+    // The directory cannot be made.
+    let files = RecordingFiles {
+        directory: "/dev/null/recordings".into(),
+        ..files
+    };
+    assert!(files.write(recording).is_err());
+}
+
+/// Waits until a file is there.
+fn wait_for_file(path: &std::path::Path) {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !path.exists() {
+        assert!(
+            std::time::Instant::now() < end,
+            "{} is not written",
+            path.display()
+        );
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_failed_navigation_is_written_and_named_in_its_result() {
+    let directory = std::env::temp_dir().join(format!("navtree-failed-{}", std::process::id()));
+    let files = RecordingFiles {
+        directory: directory.clone(),
+        max_files: 3,
+        max_bytes: 1 << 30,
+    };
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    let stream = Stream::default();
+    let link = RecordedLink::new(rig.rig.bench.link(), stream.clone());
+    let world = World::new(Box::new(link), Settings::default());
+    rig.rig.navigator = Navigator::new(world, Options::default());
+    rig.rig
+        .navigator
+        .record(NavigationRecorder::new(stream.clone(), Some(files.clone())));
+    let (recorder, _) =
+        RecorderThread::start(&stream, Limits::default(), files, Occasion::Failure, || {}).unwrap();
+    let tree = load(
+        &registry(),
+        r#"<Sequence><Sleep msec="50"/><AlwaysFailure/></Sequence>"#,
+    );
+    for number in [1, 2] {
+        rig.rig.goal(number, &tree);
+        rig.rig.ticks(20);
+        let (_, report) = rig.rig.reports.try_recv().unwrap();
+        let (_, path) = report.error_message.split_once("recording: ").unwrap();
+        wait_for_file(path.as_ref());
+        assert!(replay(&Recording::read(path.as_ref()).unwrap()) > 3);
+    }
+    // A request after the end writes the last one again.
+    let (reply, replies) = channel();
+    recorder.save_handle().save(move |path| drop(reply.send(path)));
+    let saved = replies
+        .recv_timeout(std::time::Duration::from_secs(20))
+        .unwrap()
+        .unwrap();
+    assert_eq!(Recording::read(&saved).unwrap().metadata["status"], "Aborted");
+    drop(recorder);
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2);
+    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 #[test]

@@ -35,7 +35,14 @@ pub(super) struct Message {
     pub(super) log_time: u64,
     /// The index of its channel.
     pub(super) channel: usize,
-    pub(super) data: Vec<u8>,
+    pub(super) data: Box<[u8]>,
+}
+
+impl Message {
+    /// The memory of the message, in bytes.
+    pub(super) fn size(&self) -> usize {
+        size_of::<Self>() + self.data.len()
+    }
 }
 
 /// A file that is being written.
@@ -118,7 +125,7 @@ impl<W: Write + Seek> McapFile<W> {
 }
 
 /// The data of a message with records.
-pub(super) fn encode_records(records: &[TimedRecord]) -> Vec<u8> {
+pub(super) fn encode_records(records: &[TimedRecord]) -> Box<[u8]> {
     // The records contain nothing that MessagePack cannot hold.
-    rmp_serde::to_vec_named(records).unwrap_or_default()
+    rmp_serde::to_vec_named(records).unwrap_or_default().into()
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::recorder::MemoryRecording;
 use crate::goal::GoalId;
@@ -29,7 +30,8 @@ impl RecordingFiles {
             .join(format!("{}_{action}_{short}.mcap", time_name(began)))
     }
 
-    /// Writes a recording, and then removes the oldest ones beyond the limits. An incomplete file is removed.
+    /// Writes a recording, and then removes the oldest ones beyond the limits. The file has another name until it is whole,
+    /// so that a full disk leaves an earlier recording of the same navigation.
     ///
     /// # Errors
     /// The reason why the file cannot be written.
@@ -37,10 +39,14 @@ impl RecordingFiles {
         let path = self.path(recording.action, recording.goal_id, recording.began);
         let with_path = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         fs::create_dir_all(&self.directory).map_err(|error| with_path(&error))?;
-        let file = File::create(&path).map_err(|error| with_path(&error))?;
-        if let Err(error) = recording.write(BufWriter::new(file)) {
+        let part = path.with_extension(PART);
+        let file = File::create(&part).map_err(|error| with_path(&error))?;
+        let written = recording
+            .write(BufWriter::new(file))
+            .and_then(|()| fs::rename(&part, &path).map_err(|error| error.to_string()));
+        if let Err(error) = written {
             // A full disk must not stay full.
-            let _ = fs::remove_file(&path);
+            let _ = fs::remove_file(&part);
             return Err(with_path(&error));
         }
         self.remove_oldest(&path);
@@ -52,19 +58,21 @@ impl RecordingFiles {
         let Ok(entries) = fs::read_dir(&self.directory) else {
             return;
         };
-        let mut files: Vec<(PathBuf, u64)> = entries
+        let mut files: Vec<(SystemTime, PathBuf, u64)> = entries
             .filter_map(|entry| {
                 let entry = entry.ok()?;
                 let path = entry.path();
-                is_recording(&path).then(|| (path, entry.metadata().map_or(0, |metadata| metadata.len())))
+                let metadata = entry.metadata().ok()?;
+                let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                is_recording(&path).then_some((modified, path, metadata.len()))
             })
-            .filter(|(path, _)| path != newest)
+            .filter(|(_, path, _)| path != newest)
             .collect();
-        // The names begin with their times.
-        files.sort_by(|left, right| right.0.file_name().cmp(&left.0.file_name()));
+        // The time in a name may be that of a simulation.
+        files.sort_unstable_by(|left, right| right.cmp(left));
         let mut count = 1;
         let mut bytes = fs::metadata(newest).map_or(0, |metadata| metadata.len());
-        for (path, size) in files {
+        for (_, path, size) in files {
             count += 1;
             bytes += size;
             if count > self.max_files.max(1) || bytes > self.max_bytes {
@@ -74,13 +82,16 @@ impl RecordingFiles {
     }
 }
 
+/// The extension of a file that is being written. One whose process was killed is removed like a recording.
+const PART: &str = "mcap.part";
+
 /// Whether a file has the name of a recording. No other file is removed.
 fn is_recording(path: &Path) -> bool {
     let name = path
         .file_name()
         .and_then(|name| name.to_str())
         .unwrap_or_default();
-    name.ends_with(".mcap")
+    (name.ends_with(".mcap") || name.ends_with(PART))
         && name.contains("_navigate_")
         && name.starts_with(|first: char| first.is_ascii_digit())
 }

@@ -24,7 +24,7 @@ pub struct RecordedLink {
 }
 
 /// Maximum number of pairs of frames; questions beyond it are not recorded.
-const MAX_FRAMES: usize = 4096;
+const MAX_FRAMES: u16 = 1024;
 
 impl RecordedLink {
     /// Records a link.
@@ -45,22 +45,27 @@ impl RecordedLink {
                 && frames.parent == *parent
                 && frames.child == *child
         };
-        let index = known.iter().position(is_same).unwrap_or_else(|| {
-            let frames = FramesInfo {
-                frames: u16::try_from(known.len()).unwrap_or(u16::MAX),
-                target: target.into(),
-                source: source.into(),
-                parent: Arc::clone(parent),
-                child: Arc::clone(child),
-            };
-            if known.len() < MAX_FRAMES {
+        let found = known.iter().find(|frames| is_same(frames));
+        let number = match found {
+            Some(frames) => frames.frames,
+            None => {
+                let Ok(number @ ..MAX_FRAMES) = u16::try_from(known.len()) else {
+                    return;
+                };
+                let frames = FramesInfo {
+                    frames: number,
+                    target: target.into(),
+                    source: source.into(),
+                    parent: Arc::clone(parent),
+                    child: Arc::clone(child),
+                };
                 known.push(frames.clone());
                 self.stream.write(Recorded::Frames(Box::new(frames)));
+                number
             }
-            known.len().saturating_sub(1)
-        });
+        };
         self.stream.write(Recorded::Transform {
-            frames: u16::try_from(index).unwrap_or(u16::MAX),
+            frames: number,
             at,
             stamp: answer.header.stamp,
             transform: answer.transform,

@@ -27,6 +27,7 @@ pub mod story;
 pub mod stream;
 mod thread;
 mod tracer;
+mod writer;
 
 pub use files::RecordingFiles;
 pub use link::RecordedLink;

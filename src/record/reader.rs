@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use mcap::read::{ChunkFlattener, Options};
+use mcap::McapError;
+use mcap::parse_record;
 use mcap::records::Record;
+use mcap::sans_io::{LinearReadEvent, LinearReader, LinearReaderOptions};
 
 use super::file::{METADATA, RECORDS, TREE_FILE};
 use super::stored::{StoredNavigation, StoredRecord, TimedRecord, VERSION};
@@ -13,8 +15,15 @@ use super::stored::{StoredNavigation, StoredRecord, TimedRecord, VERSION};
 /// Maximum size of a file. A recording of ten minutes has some megabytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Maximum number of records.
-const MAX_RECORDS: usize = 20_000_000;
+/// Maximum number of records. Ten minutes at 100 Hz have about three millions.
+const MAX_RECORDS: usize = 10_000_000;
+
+/// Maximum size of one record of the file, and of a chunk. The recorder writes chunks of 256 KiB; a larger one holds one
+/// message. Without this limit, a damaged length would reserve its memory.
+const MAX_RECORD_BYTES: usize = 128 << 20;
+
+/// Maximum size of all attachments and messages together, uncompressed. A small file can expand to any size.
+const MAX_CONTENT_BYTES: usize = 1 << 30;
 
 /// The reason why a file is not a recording.
 #[derive(Debug, thiserror::Error)]
@@ -69,48 +78,48 @@ impl Recording {
     /// # Errors
     /// As [`Recording::read`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ReadError> {
-        let options = Options::IgnoreEndMagic | Options::ValidateChunkCrcs;
-        let records = ChunkFlattener::new_with_options(bytes, options)
-            .map_err(|error| ReadError::NotMcap(error.to_string()))?;
+        let options = LinearReaderOptions::default()
+            .with_skip_end_magic(true)
+            .with_validate_chunk_crcs(true)
+            .with_record_length_limit(MAX_RECORD_BYTES);
+        let mut reader = LinearReader::new_with_options(options);
+        let mut rest = bytes;
         let mut recording = Self::default();
-        let mut channel = None;
-        let mut has_header = false;
-        let mut has_end = false;
-        for record in records {
-            match record {
-                Ok(Record::Header(_)) => has_header = true,
-                Ok(Record::Attachment { header, data, .. }) => {
-                    if let Some(name) = header.name.strip_prefix(TREE_FILE) {
-                        let text = String::from_utf8_lossy(&data).into_owned();
-                        recording.files.push((name.to_owned(), text));
-                    }
+        let mut progress = Progress::default();
+        while !progress.has_end
+            && let Some(event) = reader.next_event()
+        {
+            let taken = match event {
+                Ok(LinearReadEvent::ReadRequest(wanted)) => {
+                    let (now, later) = rest.split_at(wanted.min(rest.len()));
+                    reader.insert(now.len()).copy_from_slice(now);
+                    reader.notify_read(now.len());
+                    rest = later;
+                    continue;
                 }
-                Ok(Record::Channel(found)) if found.topic == RECORDS => channel = Some(found.id),
-                Ok(Record::Metadata(found)) if found.name == METADATA => recording.metadata = found.metadata,
-                Ok(Record::Message { header, data }) if Some(header.channel_id) == channel => {
-                    recording.add(&data)?;
+                Ok(LinearReadEvent::Record { data, opcode }) => {
+                    parse_record(opcode, data).map(|record| recording.take(record, &mut progress))
                 }
-                Ok(Record::DataEnd(_)) => {
-                    has_end = true;
+                Err(error) => Err(error),
+            };
+            match taken {
+                Ok(Ok(())) => {}
+                Ok(Err(damage)) => {
+                    recording.damage = Some(damage);
                     break;
                 }
-                Ok(_) => {}
                 Err(error) => {
-                    recording.damage = Some(error.to_string());
+                    recording.damage = Some(in_words(&error));
                     break;
                 }
-            }
-            if recording.records.len() > MAX_RECORDS {
-                recording.damage = Some(format!("more than {MAX_RECORDS} records"));
-                break;
             }
         }
-        if !has_header {
+        if !progress.has_header {
             return Err(ReadError::NotMcap(
                 recording.damage.unwrap_or_else(|| "no header".to_owned()),
             ));
         }
-        if !has_end {
+        if !progress.has_end {
             recording
                 .damage
                 .get_or_insert_with(|| "the file ends before the end of the recording".to_owned());
@@ -118,19 +127,35 @@ impl Recording {
         recording.take_beginning()
     }
 
-    fn add(&mut self, data: &[u8]) -> Result<(), ReadError> {
-        match rmp_serde::from_slice::<Vec<TimedRecord>>(data) {
-            Ok(mut records) => self.records.append(&mut records),
-            Err(error) => {
-                self.damage.get_or_insert_with(|| error.to_string());
+    /// Takes a record of the file.
+    ///
+    /// # Errors
+    /// The reason why the rest of the file is not read.
+    fn take(&mut self, record: Record<'_>, progress: &mut Progress) -> Result<(), String> {
+        match record {
+            Record::Header(_) => progress.has_header = true,
+            Record::DataEnd(_) => progress.has_end = true,
+            Record::Channel(found) if found.topic == RECORDS => progress.channel = Some(found.id),
+            Record::Metadata(found) if found.name == METADATA => self.metadata = found.metadata,
+            Record::Attachment { header, data, .. } => {
+                if let Some(name) = header.name.strip_prefix(TREE_FILE) {
+                    progress.count(data.len())?;
+                    let text = String::from_utf8_lossy(&data).into_owned();
+                    self.files.push((name.to_owned(), text));
+                }
             }
-        }
-        match self.records.first() {
-            Some((_, StoredRecord::Began(navigation))) if navigation.version > VERSION => {
-                Err(ReadError::TooNew(navigation.version))
+            Record::Message { header, data } if Some(header.channel_id) == progress.channel => {
+                progress.count(data.len())?;
+                let mut records =
+                    rmp_serde::from_slice::<Vec<TimedRecord>>(&data).map_err(|error| error.to_string())?;
+                self.records.append(&mut records);
+                if self.records.len() > MAX_RECORDS {
+                    return Err(format!("more than {MAX_RECORDS} records"));
+                }
             }
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
     /// Finds the beginning of the navigation.
@@ -163,5 +188,33 @@ impl Recording {
     pub fn ticks(&self) -> usize {
         let is_tick = |record: &&TimedRecord| matches!(record.1, StoredRecord::TickBegan);
         self.records.iter().filter(is_tick).count()
+    }
+}
+
+/// What of the file has been read so far.
+#[derive(Default)]
+struct Progress {
+    has_header: bool,
+    has_end: bool,
+    /// The channel of the records.
+    channel: Option<u16>,
+    /// Bytes of attachments and messages.
+    bytes: usize,
+}
+
+impl Progress {
+    fn count(&mut self, bytes: usize) -> Result<(), String> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > MAX_CONTENT_BYTES {
+            return Err(format!("more than {MAX_CONTENT_BYTES} bytes of records"));
+        }
+        Ok(())
+    }
+}
+
+fn in_words(error: &McapError) -> String {
+    match error {
+        McapError::UnexpectedEof | McapError::UnexpectedEoc => "it is cut off".to_owned(),
+        other => other.to_string(),
     }
 }

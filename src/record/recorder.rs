@@ -56,17 +56,16 @@ impl Recorder {
     /// Takes records. Returns the recordings of the navigations that ended with them.
     pub fn take(&mut self, batch: &Batch) -> Vec<MemoryRecording> {
         let mut ended = Vec::new();
-        if batch.lost > 0
-            && let Some(current) = &mut self.current
-        {
-            current.add_lost(batch.lost);
-        }
+        self.add_lost(batch.lost);
         for record in batch.records.iter() {
             self.names.note(&record.event);
             if let Event::Began(_) = record.event {
                 // A navigation without an end: the goal was replaced by one with another tree.
-                ended.extend(self.current.take());
-                self.current = Some(MemoryRecording::new(record, &self.names));
+                ended.extend(self.current.take().map(|current| current.with_names(&self.names)));
+                let mut began = MemoryRecording::new(record, &self.names);
+                // The lost records may be some of this navigation.
+                began.add_lost(batch.lost);
+                self.current = Some(began);
             }
             if let Some(current) = &mut self.current {
                 current.add(record);
@@ -77,6 +76,12 @@ impl Recorder {
             }
         }
         ended
+    }
+
+    fn add_lost(&mut self, count: u64) {
+        if let Some(current) = &mut self.current {
+            current.add_lost(count);
+        }
     }
 
     /// Whether a navigation is being recorded.
@@ -108,7 +113,7 @@ pub struct MemoryRecording {
     messages: VecDeque<Message>,
     /// Records for the next message.
     section: Vec<TimedRecord>,
-    /// Bytes of the messages.
+    /// Bytes of the messages, those of their queue included.
     bytes: usize,
     /// Number of messages that were dropped because of the limits.
     dropped: u64,
@@ -198,12 +203,15 @@ impl MemoryRecording {
             self.push(Message {
                 log_time,
                 channel: first + channel,
-                data,
+                data: data.into(),
             });
         }
     }
 
     fn add_lost(&mut self, count: u64) {
+        if count == 0 {
+            return;
+        }
         self.lost += count;
         let time = self.section.last().map_or(self.origin.0, |(time, _)| *time);
         self.section.push((time, StoredRecord::Lost(count)));
@@ -220,7 +228,7 @@ impl MemoryRecording {
     }
 
     fn push(&mut self, message: Message) {
-        self.bytes += message.data.len();
+        self.bytes += message.size();
         self.messages.push_back(message);
     }
 
@@ -231,7 +239,7 @@ impl MemoryRecording {
         while let Some(oldest) = self.messages.front()
             && (self.bytes > limits.bytes || newest.saturating_sub(oldest.log_time) > duration)
         {
-            self.bytes -= oldest.data.len();
+            self.bytes -= oldest.size();
             self.messages.pop_front();
             self.dropped += 1;
         }
@@ -262,7 +270,10 @@ impl MemoryRecording {
     /// # Errors
     /// The reason why the file cannot be written.
     pub fn write<W: Write + Seek>(&self, out: W) -> Result<(), String> {
-        self.write_mcap(out).map_err(|error| error.to_string())
+        self.write_mcap(out).map_err(|error| {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            format!("{error}{}", cause.unwrap_or_default())
+        })
     }
 
     fn write_mcap<W: Write + Seek>(&self, out: W) -> Result<(), mcap::McapError> {

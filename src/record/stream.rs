@@ -10,7 +10,8 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, Thread};
 
 use crossbeam_queue::ArrayQueue;
 
@@ -27,6 +28,9 @@ struct Shared {
     queue: ArrayQueue<Record>,
     /// Somebody reads. Without a reader, a write is one load of this flag.
     is_read: AtomicBool,
+    /// The thread of the distributor sleeps until a record is written.
+    is_asleep: AtomicBool,
+    thread: OnceLock<Thread>,
     lost: AtomicU64,
     /// The time of the current or last tick, in ns.
     time: AtomicU64,
@@ -57,6 +61,8 @@ impl Stream {
         Self(Arc::new(Shared {
             queue: ArrayQueue::new(capacity.max(1)),
             is_read: AtomicBool::new(false),
+            is_asleep: AtomicBool::new(false),
+            thread: OnceLock::new(),
             lost: AtomicU64::new(0),
             time: AtomicU64::new(0),
         }))
@@ -84,6 +90,25 @@ impl Stream {
         if self.0.queue.push(Record { time, event }).is_err() {
             self.0.lost.fetch_add(1, Ordering::Relaxed);
         }
+        // The queue's tail and this flag are sequentially consistent: either this sees that the thread sleeps, or the thread
+        // sees the record before it sleeps.
+        if self.0.is_asleep.load(Ordering::SeqCst) {
+            self.wake();
+        }
+    }
+
+    /// Wakes the thread of the distributor. It sleeps only between navigations.
+    #[cold]
+    pub(super) fn wake(&self) {
+        if let Some(thread) = self.0.thread.get() {
+            self.0.is_asleep.store(false, Ordering::SeqCst);
+            thread.unpark();
+        }
+    }
+
+    /// Sets the thread that owns the distributor, so that it can be woken.
+    pub(super) fn set_thread(&self, thread: &Thread) {
+        let _ = self.0.thread.set(thread.clone());
     }
 
     /// Number of records that found no place.
@@ -141,6 +166,16 @@ impl Distributor {
     /// Makes new readers, from any thread.
     pub fn subscribe(&self) -> Subscribe {
         Subscribe(Arc::clone(&self.readers))
+    }
+
+    /// Sleeps until a record is written, or until the thread is woken for another reason.
+    pub(super) fn sleep(&self) {
+        let shared = &self.stream.0;
+        shared.is_asleep.store(true, Ordering::SeqCst);
+        if shared.queue.is_empty() {
+            thread::park();
+        }
+        shared.is_asleep.store(false, Ordering::SeqCst);
     }
 
     /// Takes what was written since the last call, passes it on, and returns it. `None` if there is nothing.

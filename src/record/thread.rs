@@ -1,20 +1,22 @@
-//! The thread of the flight recorder: empties the event stream, and writes recordings.
+//! The thread of the flight recorder: empties the event stream, and passes recordings on to the disk.
+//!
+//! Between navigations it sleeps until a record is written: an idle node does not wake for it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::files::RecordingFiles;
 use super::recorder::{Limits, MemoryRecording, Recorder};
 use super::stream::{Distributor, Stream, Subscribe};
+use super::writer::{Reply, Writer, Written};
 
-/// Time between two looks at the stream while a navigation runs.
+/// Time between two looks at the stream. A record between navigations is looked at after this time too, so that a row of
+/// them wakes the thread once.
 const PERIOD: Duration = Duration::from_millis(20);
-/// The same while none runs.
-const IDLE_PERIOD: Duration = Duration::from_millis(100);
 
 /// Which navigations are written without a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,26 +29,29 @@ pub enum Occasion {
     Never,
 }
 
-/// Receives the path of the written file, on the thread of the recorder.
-type Reply = Box<dyn FnOnce(Result<PathBuf, String>) + Send>;
-
-/// The thread of the flight recorder. Dropping it ends the thread after it has written what is to be written.
+/// The thread of the flight recorder. Dropping it ends the thread after it has written what is to be written, or after two
+/// seconds if the disk is slower.
 pub struct RecorderThread {
-    requests: Sender<Reply>,
+    save: SaveRecording,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+    written: Written,
 }
 
 /// Asks the recorder for a recording.
 #[derive(Clone)]
-pub struct SaveRecording(Sender<Reply>);
+pub struct SaveRecording {
+    requests: Sender<Reply>,
+    stream: Stream,
+}
 
 impl SaveRecording {
     /// Writes the recording of the current navigation so far, or of the last one. Returns at once; `reply` gets the path,
     /// or the reason why there is no recording.
     pub fn save(&self, reply: impl FnOnce(Result<PathBuf, String>) + Send + 'static) {
-        if let Err(mpsc::SendError(reply)) = self.0.send(Box::new(reply)) {
-            reply(Err("the recorder has ended".to_owned()));
+        match self.requests.send(Box::new(reply)) {
+            Ok(()) => self.stream.wake(),
+            Err(mpsc::SendError(reply)) => reply(Err("the recorder has ended".to_owned())),
         }
     }
 }
@@ -56,7 +61,7 @@ impl RecorderThread {
     /// stream.
     ///
     /// # Errors
-    /// The thread cannot be created.
+    /// A thread cannot be created.
     pub fn start(
         stream: &Stream,
         limits: Limits,
@@ -68,10 +73,11 @@ impl RecorderThread {
         let subscribe = distributor.subscribe();
         let (requests, receiver) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
+        let (writer, written) = Writer::start(files)?;
         let worker = Worker {
             distributor,
             recorder: Recorder::new(limits),
-            files,
+            writer,
             occasion,
             last: None,
             stop: Arc::clone(&stop),
@@ -82,26 +88,34 @@ impl RecorderThread {
                 let _on_end = OnEnd(Some(on_end));
                 worker.run(&receiver);
             })?;
-        let recorder = Self {
+        stream.set_thread(thread.thread());
+        let save = SaveRecording {
             requests,
+            stream: stream.clone(),
+        };
+        let recorder = Self {
+            save,
             stop,
             thread: Some(thread),
+            written,
         };
         Ok((recorder, subscribe))
     }
 
     /// A handle to request recordings.
     pub fn save_handle(&self) -> SaveRecording {
-        SaveRecording(self.requests.clone())
+        self.save.clone()
     }
 }
 
 impl Drop for RecorderThread {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
+        self.save.stream.wake();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        self.written.wait();
     }
 }
 
@@ -118,35 +132,29 @@ impl<F: FnOnce()> Drop for OnEnd<F> {
 struct Worker {
     distributor: Distributor,
     recorder: Recorder,
-    files: RecordingFiles,
+    writer: Writer,
     occasion: Occasion,
     /// The last navigation, for a request after its end.
-    last: Option<MemoryRecording>,
+    last: Option<Arc<MemoryRecording>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Worker {
     fn run(mut self, requests: &Receiver<Reply>) {
         loop {
-            let period = if self.recorder.is_recording() {
-                PERIOD
-            } else {
-                IDLE_PERIOD
-            };
-            let request = requests.recv_timeout(period);
             // Before the last look at the stream.
             let stops = self.stop.load(Ordering::Acquire);
             self.take();
-            match request {
-                Ok(reply) => {
-                    reply(self.save());
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+            for reply in requests.try_iter() {
+                self.save(reply);
             }
             if stops {
                 return;
             }
+            if !self.recorder.is_recording() {
+                self.distributor.sleep();
+            }
+            thread::park_timeout(PERIOD);
         }
     }
 
@@ -160,22 +168,30 @@ impl Worker {
                 Occasion::Always => true,
                 Occasion::Never => false,
             };
+            let recording = Arc::new(recording);
             if is_wanted {
-                match self.files.write(&recording) {
-                    Ok(path) => tracing::info!("recording written: {}", path.display()),
-                    Err(error) => tracing::error!("recording not written: {error}"),
-                }
+                self.writer.write(&recording, Box::new(log_end));
             }
             self.last = Some(recording);
         }
+        if self.recorder.is_recording() {
+            // Its memory is that of the current one.
+            self.last = None;
+        }
     }
 
-    fn save(&self) -> Result<PathBuf, String> {
-        let snapshot = self.recorder.snapshot();
-        let recording = snapshot
-            .as_ref()
-            .or(self.last.as_ref())
-            .ok_or_else(|| "no navigation has been recorded yet".to_owned())?;
-        self.files.write(recording)
+    fn save(&self, reply: Reply) {
+        let snapshot = self.recorder.snapshot().map(Arc::new);
+        match snapshot.as_ref().or(self.last.as_ref()) {
+            Some(recording) => self.writer.write(recording, reply),
+            None => reply(Err("no navigation has been recorded yet".to_owned())),
+        }
+    }
+}
+
+fn log_end(written: Result<PathBuf, String>) {
+    match written {
+        Ok(path) => tracing::info!("recording written: {}", path.display()),
+        Err(error) => tracing::error!("recording not written: {error}"),
     }
 }
