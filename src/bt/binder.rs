@@ -168,7 +168,10 @@ impl PortSink for Binder<'_, '_> {
             PortText::Pointer(key) => self.pointer(key, declaration, by_default, span),
             PortText::SameName => self.pointer(&declaration.name, declaration, by_default, span),
             PortText::Literal(key) if self.is_bare_output(key, declaration, by_default) => {
-                let message = format!("the key `{key}` of the output `{}` has no braces", declaration.name);
+                let message = format!(
+                    "the key `{key}` of the output `{}` has no braces",
+                    declaration.name
+                );
                 let problem = Problem::new(ProblemKind::BareOutput, span, message);
                 self.problems.push(problem.help(format!("write `{{{key}}}`")));
                 self.pointer(key, declaration, by_default, span)

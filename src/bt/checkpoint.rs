@@ -1,5 +1,6 @@
 //! The state of an idle tree, to continue its run in another process.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use super::blackboard::{Entry, ScopeId, SlotId};
@@ -54,12 +55,10 @@ impl Tree {
         let mut states = Vec::new();
         for (node, compiled) in (0..).zip(&def.nodes) {
             let mut cx = Context { def: &def, run, node };
-            states.extend(
-                compiled
-                    .behavior
-                    .save(&mut cx)
-                    .map(|state| (NodeIndex(node), state)),
-            );
+            let save = || compiled.behavior.save(&mut cx);
+            // Without this state a replay differs. A panic here would end the navigation.
+            let state = panic::catch_unwind(AssertUnwindSafe(save)).unwrap_or_default();
+            states.extend(state.map(|state| (NodeIndex(node), state)));
         }
         let blackboard = &run.blackboard;
         let count = u32::try_from(blackboard.len()).unwrap_or(u32::MAX);

@@ -24,7 +24,9 @@ fn problems(format: u8, tree: &str) -> Vec<String> {
 /// Checks each tree of a table against its problems.
 fn check(format: u8, table: &[(&str, &[&str])]) {
     let found = table.iter().map(|(tree, _)| (*tree, problems(format, tree)));
-    let expected = table.iter().map(|(tree, lines)| (*tree, lines.iter().map(ToString::to_string).collect()));
+    let expected = table
+        .iter()
+        .map(|(tree, lines)| (*tree, lines.iter().map(ToString::to_string).collect()));
     assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 }
 
@@ -78,8 +80,14 @@ fn a_script_may_continue_a_line_with_a_backslash() {
     check(
         4,
         &[
-            ("<AlwaysSuccess _skipIf='1 != 2 \\\n&amp;&amp; 1 != 3'/>", &[warning]),
-            ("<AlwaysSuccess _skipIf='1 != 2 \\\r\n&amp;&amp; 1 != 3'/>", &[warning]),
+            (
+                "<AlwaysSuccess _skipIf='1 != 2 \\\n&amp;&amp; 1 != 3'/>",
+                &[warning],
+            ),
+            (
+                "<AlwaysSuccess _skipIf='1 != 2 \\\r\n&amp;&amp; 1 != 3'/>",
+                &[warning],
+            ),
             (
                 "<AlwaysSuccess _skipIf='1 != 2 \\ '/>",
                 &["2:32: error[NT0601]: script in `_skipIf`: `\\` has no meaning in a script"],

@@ -47,6 +47,17 @@ pub struct NavigationResult {
     pub error_code: u16,
     /// The reason, for people.
     pub error_message: String,
+    /// What ended an aborted navigation that did not fail itself.
+    pub interrupted_by: Option<Interruption>,
+}
+
+/// What ended a navigation before its tree did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interruption {
+    /// A newer goal.
+    NewerGoal,
+    /// A deactivation, or the end of the process.
+    Shutdown,
 }
 
 impl NavigationResult {
@@ -55,6 +66,7 @@ impl NavigationResult {
             status: TerminalStatus::Succeeded,
             error_code: 0,
             error_message: String::new(),
+            interrupted_by: None,
         }
     }
 
@@ -64,6 +76,7 @@ impl NavigationResult {
             status: TerminalStatus::Aborted,
             error_code,
             error_message: error_message.to_owned(),
+            interrupted_by: None,
         }
     }
 
@@ -73,7 +86,29 @@ impl NavigationResult {
             status: TerminalStatus::Canceled,
             error_code: 0,
             error_message: error_message.to_owned(),
+            interrupted_by: None,
         }
+    }
+
+    /// The result of a goal that a newer one replaced.
+    pub(crate) fn preempted() -> Self {
+        Self {
+            interrupted_by: Some(Interruption::NewerGoal),
+            ..Self::aborted(0, "replaced by a newer goal")
+        }
+    }
+
+    /// The result of a goal that the node ended.
+    pub(crate) fn stopped(reason: &str) -> Self {
+        Self {
+            interrupted_by: Some(Interruption::Shutdown),
+            ..Self::aborted(0, reason)
+        }
+    }
+
+    /// Whether the navigation failed: nobody ended it.
+    pub fn is_failure(&self) -> bool {
+        self.status == TerminalStatus::Aborted && self.interrupted_by.is_none()
     }
 
     /// The result of a goal that its client cancelled before its start.

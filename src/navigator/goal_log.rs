@@ -3,12 +3,9 @@
 use std::fmt::Write;
 
 use super::NavigatorKind;
-use super::goal::{ClientGoal, NavigationId, NavigationResult, TerminalStatus};
+use super::goal::{ClientGoal, Interruption, NavigationId, NavigationResult, TerminalStatus};
 use crate::bt::{NodeIndex, TreeDef};
 use crate::msg::PoseStamped;
-
-/// Error message for a goal that a newer goal replaced.
-pub(super) const REPLACED: &str = "replaced by a newer goal";
 
 /// Logs the beginning of a goal.
 pub(super) fn log_begin(
@@ -56,7 +53,7 @@ pub(super) fn finish(kind: NavigatorKind, client: Box<dyn ClientGoal>, report: N
 /// Logs the end of a goal.
 pub(super) fn log_end(goal: NavigationId, report: &NavigationResult) {
     let line = end_line(goal, report);
-    if report.status == TerminalStatus::Aborted && report.error_message != REPLACED {
+    if report.status == TerminalStatus::Aborted && report.interrupted_by != Some(Interruption::NewerGoal) {
         tracing::warn!("{line}");
     } else {
         tracing::info!("{line}");
@@ -68,12 +65,16 @@ fn end_line(goal: NavigationId, report: &NavigationResult) -> String {
         status: ending,
         error_code,
         error_message,
+        interrupted_by,
     } = report;
     let how = match ending {
         TerminalStatus::Succeeded => "succeeded",
         TerminalStatus::Canceled => "was canceled",
-        TerminalStatus::Aborted if error_message == REPLACED => "was preempted",
-        TerminalStatus::Aborted => "failed",
+        TerminalStatus::Aborted => match interrupted_by {
+            Some(Interruption::NewerGoal) => "was preempted",
+            Some(Interruption::Shutdown) => "was stopped",
+            None => "failed",
+        },
     };
     let mut line = format!("{goal} {how}");
     if *error_code != 0 {
@@ -131,8 +132,8 @@ mod tests {
             format!("{goal} failed (error code 206): Plan failed")
         );
         assert_eq!(
-            line(&NavigationResult::aborted(0, REPLACED)),
-            format!("{goal} was preempted: {REPLACED}")
+            line(&NavigationResult::preempted()),
+            format!("{goal} was preempted: replaced by a newer goal")
         );
     }
 }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::goal::{NavigationResult, TerminalStatus};
+use super::goal::NavigationResult;
 use super::session::Session;
 use super::{NavigatorKind, Options};
 use crate::bt::{Time, Tree};
 use crate::msg::Stamp;
 use crate::nav::World;
 use crate::record::event::{End, Event, Navigation, NavigatorKeys, Replacement};
-use crate::record::{RecordingFiles, Stream};
+use crate::record::{DiskState, RecordingFiles, Stream};
 
 /// Writes the navigations to the event stream, and names their recordings in their results.
 #[derive(Debug)]
@@ -18,16 +18,19 @@ pub struct NavigationRecorder {
     stream: Stream,
     /// Where failed navigations are written to; `None`: nowhere.
     files: Option<RecordingFiles>,
+    disk: DiskState,
     /// The recording of the current navigation.
     current: Option<PathBuf>,
 }
 
 impl NavigationRecorder {
-    /// Writes to a stream. `files`: where the recordings of failed navigations are.
-    pub fn new(stream: Stream, files: Option<RecordingFiles>) -> Self {
+    /// Writes to a stream. `files`: where the recordings of failed navigations are; `disk`:
+    /// whether they can be written.
+    pub fn new(stream: Stream, files: Option<RecordingFiles>, disk: DiskState) -> Self {
         Self {
             stream,
             files,
+            disk,
             current: None,
         }
     }
@@ -96,7 +99,8 @@ impl NavigationRecorder {
         if !self.stream.is_read() {
             return result;
         }
-        if result.status == TerminalStatus::Aborted
+        if result.is_failure()
+            && !self.disk.has_failed()
             && let Some(recording) = recording
         {
             if !result.error_message.is_empty() {
@@ -108,6 +112,7 @@ impl NavigationRecorder {
         self.stream.write(Event::Ended(Box::new(End {
             goal: session.id().goal,
             status: result.status,
+            has_failed: result.is_failure(),
             error_code: result.error_code,
             error_message: result.error_message.clone(),
         })));

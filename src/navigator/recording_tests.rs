@@ -19,7 +19,7 @@ use crate::record::recorder::{Limits, MemoryRecording, Recorder};
 use crate::record::replay::{Replay, StepKind};
 use crate::record::stored::{StoredNotice, StoredRecord};
 use crate::record::stream::Distributor;
-use crate::record::{Occasion, RecordedLink, RecorderThread, Recording, RecordingFiles, Stream};
+use crate::record::{DiskState, Occasion, RecordedLink, RecorderThread, Recording, RecordingFiles, Stream};
 
 /// A navigator with scripted servers, and its recorder.
 struct RecordedRig {
@@ -38,7 +38,7 @@ impl RecordedRig {
         let world = World::new(Box::new(link), settings);
         let (clients, reports) = channel();
         let mut navigator = Navigator::new(world, options);
-        navigator.record(NavigationRecorder::new(stream, None));
+        navigator.record(NavigationRecorder::new(stream, None, DiskState::default()));
         Self {
             rig: Rig {
                 navigator,
@@ -453,14 +453,22 @@ fn a_failed_navigation_is_written_and_named_in_its_result() {
     };
     let mut rig = RecordedRig::new(Settings::default(), Options::default());
     let stream = Stream::default();
+    let (recorder, _) = RecorderThread::start(
+        &stream,
+        Limits::default(),
+        files.clone(),
+        Occasion::Failure,
+        || {},
+    )
+    .unwrap();
     let link = RecordedLink::new(rig.rig.bench.link(), stream.clone());
     let world = World::new(Box::new(link), Settings::default());
     rig.rig.navigator = Navigator::new(world, Options::default());
-    rig.rig
-        .navigator
-        .record(NavigationRecorder::new(stream.clone(), Some(files.clone())));
-    let (recorder, _) =
-        RecorderThread::start(&stream, Limits::default(), files, Occasion::Failure, || {}).unwrap();
+    rig.rig.navigator.record(NavigationRecorder::new(
+        stream.clone(),
+        Some(files),
+        recorder.disk(),
+    ));
     let tree = load(
         &registry(),
         r#"<Sequence><Sleep msec="50"/><AlwaysFailure/></Sequence>"#,
@@ -541,4 +549,68 @@ fn another_tree_runs_up_to_what_was_not_recorded() {
     assert_eq!(question.as_deref(), Some("a goal for `wait`"));
     let (statuses, question) = run(r#"<Fallback><AlwaysFailure/><Wait wait_duration="1.0"/></Fallback>"#);
     assert_eq!((statuses.last(), question), (Some(&'S'), None));
+}
+
+/// The error message of a goal that fails, or that another goal with another tree replaces.
+fn message_of_end(disk: DiskState, is_replaced: bool) -> String {
+    let files = RecordingFiles {
+        directory: "recordings".into(),
+        max_files: 3,
+        max_bytes: 1 << 30,
+    };
+    let stream = Stream::default();
+    // A reader: without one nothing is recorded.
+    let distributor = stream.distribute();
+    let _subscription = distributor.subscribe();
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    rig.rig
+        .navigator
+        .record(NavigationRecorder::new(stream, Some(files), disk));
+    let failing = load(
+        &registry(),
+        r#"<Sequence><Sleep msec="50"/><AlwaysFailure/></Sequence>"#,
+    );
+    rig.rig.goal(1, &failing);
+    if is_replaced {
+        rig.rig.ticks(1);
+        rig.rig.goal(2, &load(&registry(), "<AlwaysSuccess/>"));
+    }
+    rig.rig.ticks(20);
+    rig.rig.reports.try_recv().unwrap().1.error_message
+}
+
+#[test]
+fn a_result_names_a_recording_only_if_it_will_be_written() {
+    assert!(message_of_end(DiskState::default(), false).contains("recording: recordings/"));
+    assert_eq!(
+        message_of_end(DiskState::default(), true),
+        "replaced by a newer goal"
+    );
+    let disk = DiskState::default();
+    disk.set_failed(true);
+    assert!(!message_of_end(disk, false).contains("recording"));
+}
+
+#[test]
+fn a_directory_without_write_permission_is_noticed_at_the_start() {
+    // A file in place of the directory: root may write everywhere else.
+    let path = std::env::temp_dir().join(format!("navtree-no-directory-{}", std::process::id()));
+    std::fs::write(&path, "").unwrap();
+    let files = RecordingFiles {
+        directory: path.clone(),
+        max_files: 3,
+        max_bytes: 1 << 30,
+    };
+    let (recorder, _) = RecorderThread::start(
+        &Stream::default(),
+        Limits::default(),
+        files,
+        Occasion::Failure,
+        || {},
+    )
+    .unwrap();
+    let disk = recorder.disk();
+    drop(recorder);
+    assert!(disk.has_failed());
+    std::fs::remove_file(&path).unwrap();
 }

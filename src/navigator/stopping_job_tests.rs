@@ -137,7 +137,7 @@ fn a_stop_timeout_of_zero_waits_for_no_job() {
     assert_eq!(braking.told(), [canceled(1, 0, "")]);
 }
 
-const REPLACED: &str = super::goal_log::REPLACED;
+const REPLACED: &str = "replaced by a newer goal";
 
 #[test]
 fn g3_a_goal_that_waits_for_another_to_stop_is_not_canceled_before_that_has() {

@@ -223,6 +223,8 @@ pub struct End {
     pub goal: GoalId,
     /// The status for the client.
     pub status: TerminalStatus,
+    /// Whether it failed. A navigation that somebody ended has not.
+    pub has_failed: bool,
     /// The error code of the result.
     pub error_code: u16,
     /// The error message of the result.

@@ -3,6 +3,8 @@
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use super::recorder::MemoryRecording;
@@ -20,7 +22,36 @@ pub struct RecordingFiles {
     pub max_bytes: u64,
 }
 
+/// Whether recordings can be written, as far as known. Threads share it.
+#[derive(Clone, Debug, Default)]
+pub struct DiskState(Arc<AtomicBool>);
+
+impl DiskState {
+    /// Whether the last attempt has failed.
+    pub fn has_failed(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_failed(&self, failed: bool) {
+        self.0.store(failed, Ordering::Relaxed);
+    }
+}
+
 impl RecordingFiles {
+    /// Writes nothing, but finds out whether it could.
+    ///
+    /// # Errors
+    /// The reason why no file can be written.
+    pub(super) fn probe(&self) -> Result<(), String> {
+        let path = self
+            .directory
+            .join(format!("probe-{}.{PART}", std::process::id()));
+        fs::create_dir_all(&self.directory)
+            .and_then(|()| File::create(&path))
+            .and_then(|_| fs::remove_file(&path))
+            .map_err(|error| format!("{}: {error}", self.directory.display()))
+    }
+
     /// The file of a navigation that began at a ROS time.
     pub fn path(&self, action: &str, goal: GoalId, began: Stamp) -> PathBuf {
         let goal = goal.to_string();

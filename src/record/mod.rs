@@ -29,7 +29,7 @@ mod thread;
 mod tracer;
 mod writer;
 
-pub use files::RecordingFiles;
+pub use files::{DiskState, RecordingFiles};
 pub use link::RecordedLink;
 pub use names::Names;
 pub use reader::{ReadError, Recording};

@@ -255,9 +255,7 @@ impl MemoryRecording {
 
     /// Whether the navigation failed.
     pub fn has_failed(&self) -> bool {
-        self.end
-            .as_ref()
-            .is_some_and(|end| end.status == TerminalStatus::Aborted)
+        self.end.as_ref().is_some_and(|end| end.has_failed)
     }
 
     /// Whether the recording has all records since the beginning of the navigation, so that it can be replayed.

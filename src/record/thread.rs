@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::files::RecordingFiles;
+use super::files::{DiskState, RecordingFiles};
 use super::recorder::{Limits, MemoryRecording, Recorder};
 use super::stream::{Distributor, Stream, Subscribe};
 use super::writer::{Reply, Writer, Written};
@@ -36,6 +36,7 @@ pub struct RecorderThread {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
     written: Written,
+    disk: DiskState,
 }
 
 /// Asks the recorder for a recording.
@@ -73,7 +74,8 @@ impl RecorderThread {
         let subscribe = distributor.subscribe();
         let (requests, receiver) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
-        let (writer, written) = Writer::start(files)?;
+        let disk = DiskState::default();
+        let (writer, written) = Writer::start(files, disk.clone())?;
         let worker = Worker {
             distributor,
             recorder: Recorder::new(limits),
@@ -82,10 +84,14 @@ impl RecorderThread {
             last: None,
             stop: Arc::clone(&stop),
         };
+        let state = disk.clone();
         let thread = thread::Builder::new()
             .name("recorder".to_owned())
             .spawn(move || {
-                let _on_end = OnEnd(Some(on_end));
+                let _on_end = OnEnd(Some(move || {
+                    state.set_failed(thread::panicking());
+                    on_end();
+                }));
                 worker.run(&receiver);
             })?;
         stream.set_thread(thread.thread());
@@ -98,8 +104,14 @@ impl RecorderThread {
             stop,
             thread: Some(thread),
             written,
+            disk,
         };
         Ok((recorder, subscribe))
+    }
+
+    /// Whether recordings can be written.
+    pub fn disk(&self) -> DiskState {
+        self.disk.clone()
     }
 
     /// A handle to request recordings.

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError
 use std::thread;
 use std::time::Duration;
 
-use super::files::RecordingFiles;
+use super::files::{DiskState, RecordingFiles};
 use super::recorder::MemoryRecording;
 
 /// Receives the path of the written file, or the reason why there is none.
@@ -35,15 +35,21 @@ impl Writer {
     ///
     /// # Errors
     /// The thread cannot be created.
-    pub(super) fn start(files: RecordingFiles) -> std::io::Result<(Self, Written)> {
+    pub(super) fn start(files: RecordingFiles, disk: DiskState) -> std::io::Result<(Self, Written)> {
         let (sender, jobs) = mpsc::sync_channel::<Job>(MAX_WAITING);
         let (end, ended) = mpsc::channel();
         thread::Builder::new()
             .name("recordings".to_owned())
             .spawn(move || {
                 let _end: mpsc::Sender<()> = end;
+                if let Err(error) = files.probe() {
+                    disk.set_failed(true);
+                    tracing::error!("no recordings can be written: {error}");
+                }
                 for job in jobs {
-                    (job.reply)(files.write(&job.recording));
+                    let written = files.write(&job.recording);
+                    disk.set_failed(written.is_err());
+                    (job.reply)(written);
                 }
             })?;
         Ok((Self(sender), Written(ended)))

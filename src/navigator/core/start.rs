@@ -7,7 +7,7 @@ use crate::bt::{HaltReason, Time, Tree};
 use crate::nav::World;
 use crate::navigator::global_frame::{IncompleteTransform, TransformProgress};
 use crate::navigator::goal::{NavigationError, NavigationResult, Request};
-use crate::navigator::goal_log::{self, REPLACED};
+use crate::navigator::goal_log;
 use crate::navigator::goal_queue::{Readiness, Replaceable, SHUT};
 use crate::navigator::session::Session;
 use crate::navigator::{Robot, blackboard_io, global_frame};
@@ -51,11 +51,7 @@ impl Navigator {
             .map(|request| request.run_accepted)
             .min();
         for request in selection.displaced {
-            goal_log::finish(
-                request.kind,
-                request.client,
-                NavigationResult::aborted(0, REPLACED),
-            );
+            goal_log::finish(request.kind, request.client, NavigationResult::preempted());
         }
         let Some(mut request) = selection.selected else {
             return false;
@@ -150,7 +146,7 @@ impl Navigator {
         if let Some(heartbeat) = &self.heartbeat {
             heartbeat.set_goal(session.id());
         }
-        goal_log::finish(kind, old, NavigationResult::aborted(0, REPLACED));
+        goal_log::finish(kind, old, NavigationResult::preempted());
         let robot = Robot::of(tree).pose;
         let poses = &session.poses().0;
         goal_log::log_begin(session.id(), robot.as_ref(), poses, tree.definition());
@@ -170,7 +166,7 @@ impl Navigator {
             }
             _ => None,
         };
-        let replaced = || NavigationResult::aborted(0, REPLACED);
+        let replaced = NavigationResult::preempted;
         if let NavigationState::Running(session) = &self.state {
             request.run_accepted = session.run_accepted();
             self.stop_tree(HaltReason::TreeSwapped, NextStep::SendResult(replaced()), now);

@@ -47,13 +47,10 @@ impl Navigator {
     /// [`GoalQueue::halt_requested`](crate::navigator::goal_queue::GoalQueue::halt_requested) has returned.
     pub fn stop_until(&mut self, newest: ArrivalNumber, reason: HaltReason, now: Time) {
         self.queue.halt_handled();
-        let report = NavigationResult::aborted(
-            0,
-            &match reason {
-                HaltReason::Deactivated => DEACTIVATED.to_owned(),
-                reason => format!("the navigator was stopped: {reason}"),
-            },
-        );
+        let report = NavigationResult::stopped(&match reason {
+            HaltReason::Deactivated => DEACTIVATED.to_owned(),
+            reason => format!("the navigator was stopped: {reason}"),
+        });
         self.end_all(newest, reason, |_| report.clone(), now);
     }
 

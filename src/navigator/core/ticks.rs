@@ -18,6 +18,8 @@ impl Navigator {
         }
         let has_new_goal = self.start_next_goal(now);
         if let Some(next) = self.end_stopped_session(now) {
+            // Before a tree is made: code of its leaves may block.
+            self.hand_over();
             self.start(next, now);
         }
         has_new_goal

@@ -168,7 +168,14 @@ impl Node {
             parameters.watchdog_timeout,
             guardian.is_some(),
         )?;
-        let recorder = Recorder::start(&parameters, fail_on_panic(&ros, "recorder"))?;
+        // Its end ends no navigation.
+        let recorder = Recorder::start(&parameters, || {
+            if std::thread::panicking() {
+                tracing::error!(
+                    "the recorder has ended by a panic: no navigation is recorded until a restart"
+                );
+            }
+        })?;
         let ticks = start_ticks(
             &ros,
             &parameters,

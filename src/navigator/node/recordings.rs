@@ -52,7 +52,7 @@ impl Recorder {
         };
         let files = Some(&recorder.settings.files).filter(|_| recorder.settings.occasion != Occasion::Never);
         let stream = recorder.stream.clone();
-        let navigation = NavigationRecorder::new(stream.clone(), files.cloned());
+        let navigation = NavigationRecorder::new(stream.clone(), files.cloned(), recorder.thread.disk());
         (Box::new(RecordedLink::new(link, stream)), Some(navigation))
     }
 

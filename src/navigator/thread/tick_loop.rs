@@ -131,7 +131,8 @@ impl Loop {
         match &self.schedule {
             Some(schedule) if !self.paused => {
                 let scheduled = self.clock.wall_time_until(schedule.due());
-                if self.event_waits {
+                // Without time nothing is ticked: after a restart of the simulation, /clock begins with 0.
+                if self.event_waits && self.clock.has_started() {
                     scheduled.min(self.event_tick_due().since(self.clock.steady()))
                 } else {
                     scheduled
