@@ -106,6 +106,7 @@ def test_the_last_matching_key_wins_and_the_command_line_names_the_node(values):
 COMMON = [
     "navigators",
     "bt_loop_duration",
+    "tick_on_event",
     "response_timeout",
     "wait_for_service_timeout",
     "default_cancel_timeout",

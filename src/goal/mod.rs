@@ -37,11 +37,11 @@ mod tracker;
 mod transition;
 mod wire;
 
-#[cfg(test)]
+#[cfg(all(test, not(model)))]
 mod lifecycle;
-#[cfg(test)]
+#[cfg(all(test, model))]
 mod model;
-#[cfg(test)]
+#[cfg(all(test, not(model)))]
 mod random;
 #[cfg(test)]
 mod world;

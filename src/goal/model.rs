@@ -46,7 +46,7 @@ impl Model for GoalModel {
     }
 }
 
-/// Additional messages under way at once. Without any, this file takes a good minute in a debug build on two cores;
+/// Additional messages under way at once. Without any, the models take three minutes of one processor;
 /// `NAVTREE_MODEL_MORE_MESSAGES=1` takes ten times as long.
 fn more_messages() -> usize {
     std::env::var("NAVTREE_MODEL_MORE_MESSAGES")
