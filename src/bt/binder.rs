@@ -55,10 +55,7 @@ impl<'b, 's> Binder<'b, 's> {
     /// Reports attributes that are no port, condition script or metadata.
     pub(crate) fn check_attributes(&mut self) {
         for attribute in &self.spec.attributes {
-            if self.manifest.open || !is_port_name(&attribute.name) {
-                continue;
-            }
-            if self.manifest.port(&attribute.name).is_some() {
+            if !is_port_name(&attribute.name) || self.manifest.knows(&attribute.name) {
                 continue;
             }
             let message = format!("`{}` has no port `{}`", self.spec.id, attribute.name);
@@ -210,6 +207,15 @@ impl PortSink for Binder<'_, '_> {
                     }
                 }
             }
+        }
+    }
+
+    fn former(&mut self, name: &'static str, since: &'static str) {
+        if let Some(attribute) = self.named(name) {
+            let message = format!("`{}` has no port `{name}` since {since}", self.spec.id);
+            let problem = Problem::new(ProblemKind::FormerPort, attribute.name_span, message);
+            self.problems
+                .push(problem.help("it has no effect: remove the attribute"));
         }
     }
 

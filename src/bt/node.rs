@@ -33,6 +33,8 @@ pub struct Manifest {
     pub children: (usize, usize),
     /// Its ports, in the order of declaration.
     pub ports: Vec<PortDecl>,
+    /// Ports that earlier versions had, each with the version without it. They are accepted and have no effect.
+    pub former: Vec<(&'static str, &'static str)>,
     /// Whether an undeclared attribute is accepted as an untyped port (nodes known only from a palette or from mocks).
     pub open: bool,
 }
@@ -43,5 +45,10 @@ impl Manifest {
         self.ports
             .iter()
             .find(|port| port.name == name || port.alias == Some(name))
+    }
+
+    /// Whether a node of this type may have an attribute of this name: a port, or one that it had before.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.open || self.port(name).is_some() || self.former.iter().any(|(former, _)| *former == name)
     }
 }

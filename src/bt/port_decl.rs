@@ -78,6 +78,8 @@ pub struct PortDecl {
 /// Receives the declarations of a node: the collector of manifests, or the compiler of a definition.
 pub(crate) trait PortSink {
     fn port(&mut self, declaration: &PortDecl) -> Binding;
+    /// Declares a port that earlier versions had.
+    fn former(&mut self, name: &'static str, since: &'static str);
     /// The attribute as written in the file, without default.
     fn raw(&mut self, name: &str) -> Option<String>;
     /// The names of all attributes that could be ports.
@@ -138,6 +140,12 @@ impl<'b> Ports<'b> {
         let mut builder = PortBuilder::new(self, name.into(), Direction::Input, Text::TYPE);
         builder.declaration.script = Some(result);
         builder
+    }
+
+    /// Declares a port that earlier versions had. A tree that sets it gets a warning, and the value has no effect. `since`
+    /// is the first version without the port.
+    pub fn former(&mut self, name: &'static str, since: &'static str) {
+        self.sink.former(name, since);
     }
 
     /// The attribute as written in the file. For names that must be known when the tree is compiled.

@@ -61,6 +61,8 @@ pub enum ProblemKind {
     EmptyInput,
     /// An output port in version 3 with a key without braces.
     BareOutput,
+    /// A port that the node had in an earlier version.
+    FormerPort,
     /// A control node without children that version 3 runs.
     NoChildren,
 }
@@ -122,6 +124,7 @@ impl Problem {
                 | ProblemKind::LineContinuation
                 | ProblemKind::EmptyInput
                 | ProblemKind::BareOutput
+                | ProblemKind::FormerPort
                 | ProblemKind::NoChildren
         )
     }

@@ -29,6 +29,10 @@ pub struct NodeType {
     pub(crate) make: Make,
     /// Whether this type is not one of navtree's own. navtree's own nodes never block.
     pub(crate) foreign: bool,
+    /// Whether neither BehaviorTree.CPP nor Nav2 has this type. It gives way to a tree and to a type of the same name.
+    pub(crate) extra: bool,
+    /// Whether only its declaration is known, from a palette.
+    pub(crate) declared_only: bool,
 }
 
 /// The reason why a node type was refused.
@@ -87,6 +91,20 @@ impl Registry {
         }
     }
 
+    /// Marks types that neither BehaviorTree.CPP nor Nav2 has.
+    pub(crate) fn mark_extras(&mut self, ids: &[&str]) {
+        for id in ids {
+            if let Some(node) = self.types.get_mut(*id) {
+                node.extra = true;
+            }
+        }
+    }
+
+    /// Whether an ID is one of navtree's additions to BehaviorTree.CPP and Nav2, whose names other programs may use.
+    pub fn is_extra(&self, id: &str) -> bool {
+        self.types.get(id).is_some_and(|node| node.extra)
+    }
+
     /// Makes the foreign nodes of trees compiled from now on publish themselves as the current node before they run
     /// ([`Tree::current_node`](super::Tree::current_node)). navtree's own nodes never block and do not publish, which
     /// saves their cost.
@@ -124,7 +142,8 @@ impl Registry {
         self.register_with(id, N::KIND, N::CHILDREN, N::DOC, |ports| Box::new(N::bind(ports)))
     }
 
-    /// Adds a node type from its parts. `make` declares the ports.
+    /// Adds a node type from its parts. `make` declares the ports. Replaces one of navtree's additions of this ID
+    /// ([`Registry::is_extra`]).
     ///
     /// # Errors
     /// [`RegistryError`].
@@ -139,7 +158,7 @@ impl Registry {
         if !is_model_name(id) {
             return Err(RegistryError::BadId(id.to_owned()));
         }
-        if self.types.contains_key(id) {
+        if self.contains(id) && !self.is_extra(id) {
             return Err(RegistryError::Duplicate(id.to_owned()));
         }
         self.types.insert(
@@ -169,6 +188,21 @@ impl Registry {
         if let Some(manifest) = Arc::get_mut(&mut node.manifest) {
             manifest.open = true;
         }
+        self.types_v3.remove(id);
+        self.types.insert(id.to_owned(), node);
+    }
+
+    /// Adds a type of which only the declaration is known, with any ID that a version 3 file can name. Replaces a
+    /// registered type of this ID.
+    pub(crate) fn declare(
+        &mut self,
+        id: &str,
+        kind: NodeKind,
+        doc: &str,
+        make: impl Fn(&mut Ports<'_>) -> Box<dyn Behavior> + Send + Sync + 'static,
+    ) {
+        let mut node = NodeType::new(id, kind, kind.arity(), doc, Dialect::V4, make);
+        node.declared_only = true;
         self.types_v3.remove(id);
         self.types.insert(id.to_owned(), node);
     }
@@ -291,6 +325,7 @@ impl NodeType {
     ) -> Self {
         let mut collector = Collector {
             ports: Vec::new(),
+            former: Vec::new(),
             dialect,
         };
         drop(make(&mut Ports { sink: &mut collector }));
@@ -300,6 +335,7 @@ impl NodeType {
             doc: doc.to_owned(),
             children,
             ports: collector.ports,
+            former: collector.former,
             open: false,
         };
         Self {
@@ -307,6 +343,8 @@ impl NodeType {
             id: id.into(),
             make: Arc::new(make),
             foreign: true,
+            extra: false,
+            declared_only: false,
         }
     }
 
@@ -337,6 +375,7 @@ fn is_forbidden(byte: u8) -> bool {
 /// Collects the declarations of a node type.
 struct Collector {
     ports: Vec<PortDecl>,
+    former: Vec<(&'static str, &'static str)>,
     dialect: Dialect,
 }
 
@@ -344,6 +383,10 @@ impl PortSink for Collector {
     fn port(&mut self, declaration: &PortDecl) -> Binding {
         self.ports.push(declaration.clone());
         Binding::Absent
+    }
+
+    fn former(&mut self, name: &'static str, since: &'static str) {
+        self.former.push((name, since));
     }
 
     fn raw(&mut self, _name: &str) -> Option<String> {

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     let (mut errors, mut warnings) = (0, 0);
     let mut reported = ReportedProblems::default();
     let mut values = Vec::new();
-    let loader = Loader::new(&registry).levels(levels).beside(&files);
+    let loader = Loader::new(&registry).levels(levels).with_models().beside(&files);
     #[cfg(feature = "ros")]
     let loader = loader.trial(&dry_run);
     for file in files.iter().filter(|file| !loader.is_part(file)) {

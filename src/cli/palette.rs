@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::bt::Registry;
 use crate::xml::{Diagnostics, Disk, Palette};
 
-/// Declares all nodes of the palettes that are not registered.
+/// Declares the nodes of the palettes. Says which of navtree's nodes they replace.
 pub(crate) fn add_palettes(registry: &mut Registry, files: &[PathBuf]) -> Result<(), String> {
     for file in files {
         let mut diagnostics = Diagnostics::new();
@@ -14,7 +14,9 @@ pub(crate) fn add_palettes(registry: &mut Registry, files: &[PathBuf]) -> Result
             let lines = diagnostics.iter().map(|problem| problem.one_line(&sources));
             return Err(lines.collect::<Vec<_>>().join("\n"));
         }
-        palette.register(registry);
+        for note in palette.register(registry) {
+            super::errln!("{}", note.one_line(&sources));
+        }
     }
     Ok(())
 }

@@ -263,7 +263,7 @@ impl Scenario {
             Some(file) => apply_substitutions(&directory.join(file), &mut registry)?,
             None => self.mocks.clone().apply(&mut registry),
         }
-        let loader = Loader::new(&registry);
+        let loader = Loader::new(&registry).with_models();
         let loaded = match (&self.tree, &self.xml) {
             (Some(file), None) => loader.load_file(&directory.join(file), self.main.as_deref()),
             (None, Some(text)) => loader.load_text("scenario", text, directory, self.main.as_deref()),

@@ -51,6 +51,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     };
     match Loader::new(&registry)
         .levels(levels)
+        .with_models()
         .load_file(&arguments.file, arguments.tree.as_deref())
     {
         Ok(loaded) => {

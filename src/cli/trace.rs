@@ -72,6 +72,7 @@ fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<MockRun, (St
     let levels = arguments.trees.levels().map_err(failed)?;
     let mut loaded = Loader::new(&registry)
         .levels(levels.clone())
+        .with_models()
         .load_file(&arguments.file, arguments.tree.as_deref())
         .map_err(|refused| {
             let problems = refused

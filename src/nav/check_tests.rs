@@ -95,3 +95,23 @@ fn a_script_may_continue_a_line_with_a_backslash() {
         ],
     );
 }
+
+#[test]
+fn a_port_of_an_older_nav2_has_a_warning() {
+    check(
+        4,
+        &[(
+            "<SpeedController filter_duration='0.3'><IsStuck/></SpeedController>",
+            &["2:18: warning[NT0415]: `SpeedController` has no port `filter_duration` since Nav2 Galactic"],
+        )],
+    );
+}
+
+#[test]
+fn a_tree_may_have_the_name_of_an_extra_node() {
+    let tree = "<SubTree ID='Retry'/></BehaviorTree><BehaviorTree ID='Retry'><Retry num_attempts='1'><IsStuck/></Retry>";
+    check(4, &[(tree, &[])]);
+    let tree = tree.replace("ID='Retry'", "ID='Repeat'");
+    let clash = "2:14: error[NT0212]: `Repeat` is a node type; a tree needs another name";
+    assert_eq!(problems(4, &tree)[0], clash);
+}

@@ -140,6 +140,7 @@ pub fn registry() -> Registry {
     let mut registry = Registry::builtin();
     let outcome = register(&mut registry);
     debug_assert_eq!(outcome, Ok(()), "the IDs are distinct");
+    registry.mark_extras(&any::IDS);
     ProvidedKeys::DEFAULT.declare(&mut registry);
     registry.adopt_all();
     registry

@@ -119,6 +119,7 @@ codes! {
     308 Refused Error "A node rejects its configuration."
     309 SubTreeChildren Error "A `<SubTree>` has no children; it stands for a whole tree."
     310 NoChildren Warning "A reactive node of a version 3 file has no children. BehaviorTree.CPP 3.8 runs it; version 4 refuses it."
+    311 ReplacedNode Note "A palette declares a node with the name of one of navtree's nodes, and with other ports. The palette counts."
 }
 "Ports and keys" {
     401 UnknownPort Error "The node has no port of this name."
@@ -137,6 +138,7 @@ codes! {
     412 UnfitNumber Warning "A script writes a number into a key whose ports are of another type, as 0.5 for an `int`: the key takes it, as in BehaviorTree.CPP; a node whose port cannot read it fails, or takes its default."
     413 EmptyInput Warning "An optional port of a version 3 file is empty. It counts as not given; version 4 refuses it."
     414 BareOutput Warning "An output port of a version 3 file is given a key without braces. Version 3 takes the text as the key; version 4 refuses it."
+    415 FormerPort Warning "An earlier version of the node had this port. The value has no effect."
 }
 "Subtrees" {
     501 UnknownTree Error "No file defines a tree of this ID."

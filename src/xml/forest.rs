@@ -248,7 +248,7 @@ impl<'d> Builder<'_, 'd> {
             let problem = Diagnostic::new(Code::BadTreeName, span, message)
                 .help("it may not be `root`, nor contain spaces or any of < > & \" ' / \\ : * ? | .");
             self.diagnostics.push(problem);
-        } else if self.registry.contains(name) {
+        } else if self.registry.contains(name) && !self.registry.is_extra(name) {
             let message = format!("`{name}` is a node type; a tree needs another name");
             self.report(Code::NameClash, span, message);
         }

@@ -20,6 +20,7 @@ use super::forest::Forest;
 use super::includes::Documents;
 use super::levels::Levels;
 use super::main_tree::{main_tree, misstated_main, outermost_tree, stated_main};
+use super::palette::Palette;
 use super::render::Colour;
 use super::source::{Sources, Span};
 
@@ -103,6 +104,8 @@ pub struct Loader<'l> {
     index: AmentIndex,
     levels: Levels,
     trial: Option<&'l Trial<'l>>,
+    /// Whether the models of the files make node types known.
+    with_models: bool,
     used: BTreeSet<(PathBuf, String)>,
     parts: BTreeSet<PathBuf>,
 }
@@ -119,6 +122,7 @@ impl<'l> Loader<'l> {
             index: AmentIndex::from_environment(),
             levels: Levels::new(),
             trial: None,
+            with_models: false,
             used: BTreeSet::new(),
             parts: BTreeSet::new(),
         }
@@ -129,6 +133,30 @@ impl<'l> Loader<'l> {
     pub fn trial(mut self, trial: &'l Trial<'l>) -> Self {
         self.trial = Some(trial);
         self
+    }
+
+    /// Makes the node types known that the files declare in a `<TreeNodesModel>`, as the editor's palette does. For
+    /// commands only: such a node cannot run.
+    #[must_use]
+    pub fn with_models(mut self) -> Self {
+        self.with_models = true;
+        self
+    }
+
+    /// The registry with the node types that the files declare.
+    fn registry(&self, documents: &Documents) -> Cow<'l, Registry> {
+        let mut palette = Palette::default();
+        if self.with_models {
+            for document in &documents.documents {
+                // The problems of a model are reported when the trees are read.
+                palette.add(document, &mut Diagnostics::new());
+            }
+        }
+        let mut registry = Cow::Borrowed(self.registry);
+        if !palette.is_empty() {
+            palette.register_unknown(registry.to_mut());
+        }
+        registry
     }
 
     /// Sets the other files of the calls of [`Loader::check_files`]. A tree that another file uses as a subtree gets
@@ -291,11 +319,12 @@ impl<'l> Loader<'l> {
     pub fn check_files(&self, paths: &[&Path]) -> Checked {
         let mut diagnostics = Diagnostics::new();
         let documents = Documents::read_files(paths, self.files, &self.index, &mut diagnostics);
-        let forest = Forest::build(&documents, self.registry, &mut diagnostics);
+        let registry = self.registry(&documents);
+        let forest = Forest::build(&documents, &registry, &mut diagnostics);
         if let Some(problem) = misstated_main(&documents, &forest) {
             diagnostics.push(problem);
         }
-        let mut compilation = Compilation::new(self.registry, &documents, &forest, &mut diagnostics);
+        let mut compilation = Compilation::new(&registry, &documents, &forest, &mut diagnostics);
         if let Some(trial) = self.trial {
             compilation.try_on(trial);
         }
@@ -313,12 +342,13 @@ impl<'l> Loader<'l> {
         main: Option<&str>,
         mut diagnostics: Diagnostics,
     ) -> Result<Loaded, Refused> {
-        let forest = Forest::build(documents, self.registry, &mut diagnostics);
+        let registry = self.registry(documents);
+        let forest = Forest::build(documents, &registry, &mut diagnostics);
         let main = match main {
             Some(main) => Some(Cow::Borrowed(main)),
             None => main_tree(documents, &forest, &mut diagnostics),
         };
-        let mut compilation = Compilation::new(self.registry, documents, &forest, &mut diagnostics);
+        let mut compilation = Compilation::new(&registry, documents, &forest, &mut diagnostics);
         let def = main.and_then(|main| compilation.main(&main));
         compilation.rest(None, true);
         self.grade(documents, &mut diagnostics);

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::bt::{
-    Behavior, Context, Direction, NodeKind, Ports, Registry, Tick, Value, is_model_name, is_port_name,
+    Behavior, Context, Dialect, Direction, Manifest, NodeKind, Ports, Registry, Tick, Value, is_model_name,
+    is_port_name,
 };
 
 use super::code::Code;
@@ -12,7 +13,7 @@ use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Document, Element, Node};
 use super::files::{AmentIndex, Files};
 use super::includes::Documents;
-use super::source::Sources;
+use super::source::{Sources, Span};
 
 /// Declared node types.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,8 @@ struct PaletteNode {
     kind: NodeKind,
     doc: String,
     ports: Vec<PalettePort>,
+    /// The place of its ID.
+    span: Span,
 }
 
 #[derive(Clone, Debug)]
@@ -61,47 +64,82 @@ impl Palette {
         }
     }
 
-    /// Registers the types that `registry` does not contain. Their ports accept any value. A tree that runs one of
-    /// these types fails with a message about the missing implementation.
-    pub fn register(&self, registry: &mut Registry) {
+    /// Registers the declared types. Their ports accept any value. A tree that runs one of these types fails with a
+    /// message about the missing implementation.
+    ///
+    /// A registered type stays if the palette describes it, because its declaration says more. If the palette
+    /// describes another type of the same name, the palette counts, with a note.
+    pub fn register(&self, registry: &mut Registry) -> Vec<Diagnostic> {
+        let mut notes = Vec::new();
         for node in &self.nodes {
-            // A registered node has more information than a palette.
-            if registry.contains(&node.id) {
-                continue;
+            if let Some(known) = registry.get(&node.id, Dialect::V3) {
+                if node.describes(known.manifest()) && !registry.is_extra(&node.id) {
+                    continue;
+                }
+                let message = format!(
+                    "`{}` is the node of the palette, not navtree's node of this name",
+                    node.id
+                );
+                notes.push(Diagnostic::new(Code::ReplacedNode, node.span, message));
             }
-            if node.ports.is_empty() {
-                // The ports are unknown. An empty list does not mean that the node has no ports.
-                registry.register_open(&node.id, node.kind, |ports| {
-                    for name in ports.attributes() {
-                        ports.inout::<Value>(name).bind();
-                    }
-                    Box::new(Declared)
-                });
-                continue;
-            }
-            let ports = node.ports.clone();
-            let taken = registry.register_with(
-                &node.id,
-                node.kind,
-                node.kind.arity(),
-                &node.doc,
-                move |declared| {
-                    for port in &ports {
-                        port.declare(declared);
-                    }
-                    Box::new(Declared)
-                },
-            );
-            debug_assert!(
-                taken.is_ok(),
-                "the name was checked when it was read, and it is free"
-            );
+            node.register(registry);
         }
+        notes
+    }
+
+    /// Registers the declared types whose names are not those of nodes of BehaviorTree.CPP or Nav2.
+    pub(super) fn register_unknown(&self, registry: &mut Registry) {
+        for node in &self.nodes {
+            if registry.get(&node.id, Dialect::V3).is_none() || registry.is_extra(&node.id) {
+                node.register(registry);
+            }
+        }
+    }
+
+    /// Whether there are no types.
+    pub(super) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
     }
 
     /// The IDs, in the order of the file.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.nodes.iter().map(|node| node.id.as_str())
+    }
+}
+
+impl PaletteNode {
+    /// Whether this can be the declaration of a registered type: its ports are among those of the type, and it has all
+    /// required ones.
+    fn describes(&self, known: &Manifest) -> bool {
+        let is_leaf = |kind| matches!(kind, NodeKind::Action | NodeKind::Condition);
+        let is_same_kind = self.kind == known.kind || (is_leaf(self.kind) && is_leaf(known.kind));
+        let has = |name: &str| self.ports.iter().any(|port| port.name == name);
+        is_same_kind
+            && self.ports.iter().all(|port| known.knows(&port.name))
+            && known
+                .ports
+                .iter()
+                .all(|port| !port.required || has(&port.name) || port.alias.is_some_and(has))
+    }
+
+    fn register(&self, registry: &mut Registry) {
+        if self.ports.is_empty() {
+            // The ports are unknown. An empty list does not mean that the node has no ports.
+            registry.register_open(&self.id, self.kind, |ports| {
+                for name in ports.attributes() {
+                    ports.inout::<Value>(name).bind();
+                }
+                Box::new(Declared)
+            });
+            return;
+        }
+        let ports = self.ports.clone();
+        registry.declare(&self.id, self.kind, &self.doc, move |declared| {
+            for port in &ports {
+                port.declare(declared);
+            }
+            Box::new(Declared)
+        });
     }
 }
 
@@ -144,7 +182,8 @@ fn palette_node(entry: Element<'_>, diagnostics: &mut Diagnostics) -> Option<Pal
         ));
         return None;
     };
-    if !is_model_name(id.value()) {
+    // Version 3 allows spaces. A version 4 file that uses such a name gets a problem of its own.
+    if !is_model_name(&id.value().replace(' ', "")) {
         let message = format!("`{}` cannot be the name of a node type", id.value());
         diagnostics.push(Diagnostic::new(Code::BadTreeName, id.value_span(), message));
         return None;
@@ -157,6 +196,7 @@ fn palette_node(entry: Element<'_>, diagnostics: &mut Diagnostics) -> Option<Pal
         kind,
         ports: ports.collect(),
         doc: entry.value("description").unwrap_or_default().to_owned(),
+        span: id.value_span(),
     })
 }
 
@@ -194,7 +234,7 @@ impl Behavior for Declared {
 
 #[cfg(test)]
 mod tests {
-    use crate::bt::{Dialect, Time, Tree};
+    use crate::bt::{Time, Tree};
 
     use super::super::{Loader, Memory};
     use super::*;
@@ -207,7 +247,7 @@ mod tests {
                 <output_port name='left' description='metres left'/>
                 <input_port name='_bad'/>
             </Action>
-            <Control ID='Sequence'/><Action ID='Land'/><Decorator ID='a b'/><Condition/><SubTree ID='T'/>
+            <Control ID='Sequence'/><Action ID='Land'/><Decorator ID='a.b'/><Condition/><SubTree ID='T'/>
         </TreeNodesModel></root>";
         let tree = "<root BTCPP_format='4'><BehaviorTree ID='T'><Sequence><FlyTo goal='{g}' lift='1'/><Land any='{g}'/></Sequence></BehaviorTree></root>";
         let files = Memory::new([("p.xml", palette)]);
@@ -218,13 +258,13 @@ mod tests {
             lines,
             [
                 "p.xml:5:35: error[NT0208]: `_bad` cannot be the name of a port",
-                "p.xml:7:71: error[NT0211]: `a b` cannot be the name of a node type",
+                "p.xml:7:71: error[NT0211]: `a.b` cannot be the name of a node type",
                 "p.xml:7:77: error[NT0207]: `<Condition>` in a model without `ID`",
             ]
         );
         let mut registry = Registry::builtin();
         assert!(registry.contains("Sequence"));
-        palette.register(&mut registry);
+        assert!(palette.register(&mut registry).is_empty());
         let manifest = registry.get("FlyTo", Dialect::V4).unwrap().manifest();
         let docs: Vec<_> = manifest.ports.iter().map(|port| &*port.doc).collect();
         assert_eq!(docs, ["where to", "metres left"]);
@@ -242,5 +282,55 @@ mod tests {
             error.to_string().contains("declared by a palette only"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_palette_counts_instead_of_another_type_of_the_same_name() {
+        let palette = "<root><TreeNodesModel><Action ID='Script'><input_port name='code'/></Action>
+            <Action ID='Sleep'/><Action ID='Retry'/><Control ID='Sequence'/><Control ID='Delay'/></TreeNodesModel></root>";
+        let files = Memory::new([("p.xml", palette)]);
+        let (palette, sources) = Palette::read_file(Path::new("p.xml"), &files, &mut Diagnostics::new());
+        let mut registry = Registry::builtin();
+        let notes = palette.register(&mut registry);
+        let lines: Vec<_> = notes.iter().map(|note| note.one_line(&sources)).collect();
+        let note = |place: &str, id: &str| {
+            format!(
+                "p.xml:{place}: note[NT0311]: `{id}` is the node of the palette, not navtree's node of this name"
+            )
+        };
+        // Navtree's Sleep and Delay have a required port. Retry is navtree's own.
+        assert_eq!(
+            lines,
+            [
+                note("2:25", "Sleep"),
+                note("2:45", "Retry"),
+                note("2:90", "Delay")
+            ]
+        );
+        let tree = "<root BTCPP_format='4'><BehaviorTree ID='T'><Sequence><Sleep/><Retry/></Sequence></BehaviorTree></root>";
+        let loader = Loader::new(&registry).files(&files, AmentIndex::default());
+        assert!(loader.load_text("t", tree, Path::new(""), None).is_ok());
+    }
+
+    #[test]
+    fn the_model_of_a_file_makes_its_nodes_known() {
+        let tree = "<root BTCPP_format='4'><BehaviorTree ID='T'><Sequence><FlyTo goal='{g}'/><Sleep/></Sequence>\
+                    </BehaviorTree><TreeNodesModel><Action ID='FlyTo'><output_port name='goal'/></Action>\
+                    <Action ID='Sleep'/></TreeNodesModel></root>";
+        let files = Memory::new([("t.xml", tree)]);
+        let registry = Registry::builtin();
+        let lines = |loader: Loader<'_>| {
+            let checked = loader.check_files(&[Path::new("t.xml")]);
+            let lines = checked.diagnostics.iter();
+            lines
+                .map(|item| item.one_line(&checked.sources))
+                .collect::<Vec<_>>()
+        };
+        let loader = || Loader::new(&registry).files(&files, AmentIndex::default());
+        // A registered node counts when the tree runs.
+        let missing = "t.xml:1:76: error[NT0402]: `Sleep` needs the port `msec`";
+        assert_eq!(lines(loader().with_models()), [missing]);
+        let unknown = "t.xml:1:56: error[NT0301]: unknown node `FlyTo`";
+        assert_eq!(lines(loader()), [unknown, missing]);
     }
 }

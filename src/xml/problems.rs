@@ -40,6 +40,7 @@ pub(super) fn code(kind: ProblemKind) -> Code {
         ProblemKind::LineContinuation => Code::LineContinuation,
         ProblemKind::EmptyInput => Code::EmptyInput,
         ProblemKind::BareOutput => Code::BareOutput,
+        ProblemKind::FormerPort => Code::FormerPort,
         ProblemKind::NoChildren => Code::NoChildren,
     }
 }
@@ -107,6 +108,7 @@ mod tests {
             ProblemKind::LineContinuation,
             ProblemKind::EmptyInput,
             ProblemKind::BareOutput,
+            ProblemKind::FormerPort,
             ProblemKind::NoChildren,
         ] {
             let problem = Problem::new(kind, crate::bt::Span::default(), "");

@@ -31,7 +31,7 @@ impl Compiler<'_, '_> {
     ) {
         let (behavior, substituted) = self.build(tree, spec, scope, node_type, index);
         let kind = self.info[index.index()].kind;
-        let open = node_type.is_some_and(|node_type| node_type.manifest.open);
+        let open = node_type.is_some_and(|node_type| node_type.manifest.open || node_type.declared_only);
         // A mock may replace any node.
         let unknown = open || substituted || node_type.is_none();
         let answers = || {
@@ -151,6 +151,7 @@ impl Compiler<'_, '_> {
             doc: String::new(),
             children: (0, 0),
             ports: Vec::new(),
+            former: Vec::new(),
             open: true,
         };
         let mut binder = Binder {

@@ -28,6 +28,16 @@ use super::action_leaf::ActionLeaf;
 use super::service_leaf::ServiceLeaf;
 use super::table::nodes;
 
+/// The IDs of these nodes, which Nav2 does not have.
+pub(super) const IDS: [&str; 6] = [
+    "RosAction",
+    "RosParameterGet",
+    "RosParameterSet",
+    "RosPublish",
+    "RosService",
+    "RosSubscribe",
+];
+
 nodes! {
     ros_action: RosAction in ActionLeaf,
     ros_parameter_get: RosParameterGet in ServiceLeaf,
