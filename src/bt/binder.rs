@@ -18,6 +18,7 @@ use super::scope::{PortText, Scopes, port_text};
 use super::script::{Access, Names, Script, ScriptResult};
 use super::spec::{AttributeSpec, NodeSpec};
 use super::suggest::nearest;
+use super::types::PortValue;
 use super::value::Value;
 
 pub(crate) struct Binder<'b, 's> {
@@ -42,9 +43,18 @@ impl<'b, 's> Binder<'b, 's> {
     }
 
     fn missing(&mut self, declaration: &PortDecl) {
-        if declaration.required {
-            let message = format!("`{}` needs the port `{}`", self.spec.id, declaration.name);
-            let mut problem = Problem::new(ProblemKind::MissingPort, self.spec.span, message);
+        if declaration.required || declaration.needed {
+            let id = &self.spec.id;
+            let (kind, message) = if declaration.required {
+                (
+                    ProblemKind::MissingPort,
+                    format!("`{id}` needs the port `{}`", declaration.name),
+                )
+            } else {
+                let message = format!("`{id}` always fails without the port `{}`", declaration.name);
+                (ProblemKind::MissingInput, message)
+            };
+            let mut problem = Problem::new(kind, self.spec.span, message);
             if !declaration.doc.is_empty() {
                 problem = problem.help(format!("{}: {}", declaration.name, declaration.doc));
             }
@@ -116,11 +126,26 @@ impl<'b, 's> Binder<'b, 's> {
             .push(Problem::new(ProblemKind::LiteralOutput, span, message).help(help));
     }
 
-    fn bad_literal(&mut self, reason: &str, declaration: &PortDecl, span: Span) {
+    fn bad_literal(&mut self, literal: &str, reason: &str, declaration: &PortDecl, span: Span) {
         let (name, of) = (&declaration.name, declaration.info.name);
         let message = format!("port `{name}` is of type {of}: {reason}");
-        self.problems
-            .push(Problem::new(ProblemKind::BadLiteral, span, message));
+        let mut problem = Problem::new(ProblemKind::BadLiteral, span, message);
+        if is_port_name(literal) {
+            problem = problem.help(format!("did you mean `{{{literal}}}`?"));
+        }
+        self.problems.push(problem);
+    }
+
+    fn check_range(&mut self, value: &Value, declaration: &PortDecl, span: Span) {
+        if let Some(range) = declaration.range
+            && let Ok(number) = f64::from_value(value)
+            && !range.contains(number)
+        {
+            let (name, doc) = (&declaration.name, &declaration.doc);
+            let message = format!("port `{name}`: {number} is not {range}");
+            let problem = Problem::new(ProblemKind::OutOfRange, span, message);
+            self.problems.push(problem.help(format!("{name}: {doc}")));
+        }
     }
 
     fn pointer(&mut self, key: &str, declaration: &PortDecl, by_default: bool, span: Span) -> Binding {
@@ -183,6 +208,7 @@ impl PortSink for Binder<'_, '_> {
                     let is_read = self.dialect == Dialect::V4 && declaration.info.is_numeric();
                     if literal.is_empty() && is_read {
                         self.bad_literal(
+                            "",
                             "the attribute is empty: write a key in braces, or remove the attribute",
                             declaration,
                             span,
@@ -199,10 +225,13 @@ impl PortSink for Binder<'_, '_> {
                                 problem.help("write only the number, or numbers separated by `;` for a list"),
                             );
                         }
+                        if !by_default {
+                            self.check_range(&value, declaration, span);
+                        }
                         Binding::Literal(value)
                     }
                     Err(message) => {
-                        self.bad_literal(&message, declaration, span);
+                        self.bad_literal(literal, &message, declaration, span);
                         Binding::Absent
                     }
                 }
@@ -340,6 +369,12 @@ impl PortSink for Binder<'_, '_> {
         let span = self.named(port).map_or(self.spec.span, |it| it.name_span);
         self.problems
             .push(Problem::new(ProblemKind::Unsupported, span, message));
+    }
+
+    fn doubt(&mut self, port: &str, message: String) {
+        let span = self.named(port).map_or(self.spec.span, |it| it.value_span);
+        self.problems
+            .push(Problem::new(ProblemKind::OutOfRange, span, message));
     }
 }
 

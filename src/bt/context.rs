@@ -153,6 +153,13 @@ impl<'t> Context<'t> {
         Thrown(())
     }
 
+    /// Tells the resources of the tree that something is probably wrong. The tree goes on.
+    #[cold]
+    pub fn warn(&mut self, message: impl Into<String>) {
+        let path = &self.def.info[self.node as usize].path;
+        self.run.resources.warn(path, &message.into());
+    }
+
     /// Records that the running node has read its inputs again and continues with the new values.
     pub fn note_inputs_read(&mut self) {
         if let Some(provenance) = &mut self.run.provenance {

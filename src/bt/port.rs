@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::Context;
 use super::behavior::Thrown;
 use super::blackboard::SlotId;
+use super::port_range::PortRange;
 use super::types::{ObjectType, PortValue, Text};
 use super::value::Value;
 
@@ -48,16 +49,18 @@ enum Source<T> {
 pub struct Input<T> {
     source: Source<T>,
     name: Cow<'static, str>,
+    /// The numbers that make sense.
+    range: Option<PortRange>,
 }
 
 impl<T: PortValue> Input<T> {
-    pub(super) fn new(binding: Binding, name: Cow<'static, str>) -> Self {
+    pub(super) fn new(binding: Binding, name: Cow<'static, str>, range: Option<PortRange>) -> Self {
         let source = match binding {
             Binding::Absent => Source::Absent,
             Binding::Slot(slot) => Source::Slot(slot),
             Binding::Literal(value) => T::from_value(&value).map_or(Source::Absent, Source::Literal),
         };
-        Self { source, name }
+        Self { source, name, range }
     }
 
     /// Reads the port. A literal was parsed when the tree was compiled. An entry is converted if necessary. Texts and
@@ -93,7 +96,10 @@ impl<T: PortValue> Input<T> {
     #[inline]
     pub fn require(&self, cx: &mut Context<'_>) -> Result<T, Thrown> {
         match self.get(cx) {
-            Ok(value) => Ok(value),
+            Ok(value) => {
+                self.check_range(cx, &value);
+                Ok(value)
+            }
             Err(error) => Err(self.refuse(cx, &error)),
         }
     }
@@ -105,7 +111,10 @@ impl<T: PortValue> Input<T> {
     #[inline]
     pub fn optional(&self, cx: &mut Context<'_>) -> Result<Option<T>, Thrown> {
         match self.get(cx) {
-            Ok(value) => Ok(Some(value)),
+            Ok(value) => {
+                self.check_range(cx, &value);
+                Ok(Some(value))
+            }
             Err(PortError::Absent | PortError::Unwritten) => Ok(None),
             Err(error) => Err(self.refuse(cx, &error)),
         }
@@ -121,6 +130,17 @@ impl<T: PortValue> Input<T> {
             self.require(cx).map(Some)
         } else {
             Ok(None)
+        }
+    }
+
+    /// Warns of a number from the blackboard that makes no sense. A literal was checked when the tree was compiled.
+    #[inline]
+    fn check_range(&self, cx: &mut Context<'_>, value: &T) {
+        if let (Some(range), Source::Slot(_)) = (&self.range, &self.source)
+            && let Ok(number) = f64::from_value(&value.clone().into_value())
+            && !range.contains(number)
+        {
+            cx.warn(format!("port `{}`: {number} is not {range}", self.name));
         }
     }
 
@@ -264,7 +284,7 @@ impl<T: PortValue> InOut<T> {
     pub(super) fn new(binding: Binding, name: Cow<'static, str>) -> Self {
         Self {
             output: Output::new(&binding, name.clone()),
-            input: Input::new(binding, name),
+            input: Input::new(binding, name, None),
         }
     }
 }

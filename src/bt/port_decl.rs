@@ -24,6 +24,7 @@ use std::marker::PhantomData;
 use super::blackboard::SlotId;
 use super::dialect::Dialect;
 use super::port::{Binding, InOut, Input, Output};
+use super::port_range::PortRange;
 use super::script::{Access, Script, ScriptResult};
 use super::types::{PortValue, Text, TypeInfo};
 use super::value::Value;
@@ -67,6 +68,10 @@ pub struct PortDecl {
     pub default: Option<Cow<'static, str>>,
     /// Whether the attribute is required.
     pub required: bool,
+    /// Whether the node fails without the attribute. The checker reports it; the tree runs, as in Nav2.
+    pub needed: bool,
+    /// The numbers that make sense.
+    pub range: Option<PortRange>,
     /// The result type of the script, if the text is a script.
     pub script: Option<ScriptResult>,
     /// Unit of a number: `m`, `s`, `ms`, `rad`.
@@ -99,6 +104,7 @@ pub(crate) trait PortSink {
     /// Reports a problem of a port's attribute. An empty or unknown name reports a problem of the node.
     fn problem(&mut self, port: &str, message: String);
     fn warn(&mut self, port: &str, message: String);
+    fn doubt(&mut self, port: &str, message: String);
 }
 
 /// The argument of [`Node::bind`](super::Node::bind): declares and binds ports.
@@ -211,6 +217,11 @@ impl<'b> Ports<'b> {
     pub fn warn_of(&mut self, port: &str, message: impl Into<String>) {
         self.sink.warn(port, message.into());
     }
+
+    /// Reports the number of a port that makes no sense together with another port. The tree still runs.
+    pub fn doubt_of(&mut self, port: &str, message: impl Into<String>) {
+        self.sink.doubt(port, message.into());
+    }
 }
 
 /// A port declaration in progress. [`PortBuilder::bind`] completes it.
@@ -236,6 +247,8 @@ impl<'p, 'b, H> PortBuilder<'p, 'b, H> {
             info,
             default: None,
             required: false,
+            needed: false,
+            range: None,
             script: None,
             unit: "",
             doc: Cow::Borrowed(""),
@@ -271,6 +284,19 @@ impl<'p, 'b, H> PortBuilder<'p, 'b, H> {
         self
     }
 
+    /// Says that the node always fails without the attribute. The checker reports its absence, and the tree runs.
+    pub fn needed(mut self) -> Self {
+        self.declaration.needed = true;
+        self
+    }
+
+    /// Sets the numbers that make sense. Another number gets a warning when the tree is loaded, or when it is read from
+    /// the blackboard.
+    pub fn range(mut self, range: PortRange) -> Self {
+        self.declaration.range = Some(range);
+        self
+    }
+
     /// Adds another name for the same port, accepted without a warning.
     pub fn alias(mut self, name: &'static str) -> Self {
         self.declaration.alias = Some(name);
@@ -289,7 +315,8 @@ impl PortBuilder<'_, '_, InOut<Value>> {
 impl<T: PortValue> PortBuilder<'_, '_, Input<T>> {
     /// Declares the port and returns its binding.
     pub fn bind(self) -> Input<T> {
-        Input::new(self.ports.sink.port(&self.declaration), self.declaration.name)
+        let binding = self.ports.sink.port(&self.declaration);
+        Input::new(binding, self.declaration.name, self.declaration.range)
     }
 }
 

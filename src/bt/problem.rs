@@ -61,6 +61,10 @@ pub enum ProblemKind {
     EmptyInput,
     /// An output port in version 3 with a key without braces.
     BareOutput,
+    /// A port that is not set and without which the node fails.
+    MissingInput,
+    /// A number that makes no sense.
+    OutOfRange,
     /// A port that the node had in an earlier version.
     FormerPort,
     /// A control node without children that version 3 runs.
@@ -124,6 +128,8 @@ impl Problem {
                 | ProblemKind::LineContinuation
                 | ProblemKind::EmptyInput
                 | ProblemKind::BareOutput
+                | ProblemKind::MissingInput
+                | ProblemKind::OutOfRange
                 | ProblemKind::FormerPort
                 | ProblemKind::NoChildren
         )

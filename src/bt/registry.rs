@@ -429,6 +429,8 @@ impl PortSink for Collector {
     fn problem(&mut self, _port: &str, _message: String) {}
 
     fn warn(&mut self, _port: &str, _message: String) {}
+
+    fn doubt(&mut self, _port: &str, _message: String) {}
 }
 
 /// A leaf that ends within one tick.

@@ -1,6 +1,7 @@
 //! Resources of a tree: typed services that the caller provides.
 
 use std::any::{Any, TypeId};
+use std::sync::Arc;
 
 use super::Time;
 
@@ -21,6 +22,9 @@ pub trait Resource: Any + Send {
     /// Called before the first start outside of all resources, for example of a job, and only if the tick has such
     /// starts. The cancels of the tick must leave this thread now (guarantee G2).
     fn hand_over(&mut self) {}
+
+    /// Logs a warning of the node at `path`.
+    fn warn(&mut self, _path: &Arc<str>, _message: &str) {}
 
     /// For lookup by type.
     fn as_any_mut(&mut self) -> &mut dyn Any;
@@ -72,6 +76,12 @@ impl Resources {
     pub(crate) fn release_halts(&mut self) {
         for (_, resource) in &mut self.items {
             resource.release_halts();
+        }
+    }
+
+    pub(crate) fn warn(&mut self, path: &Arc<str>, message: &str) {
+        for (_, resource) in &mut self.items {
+            resource.warn(path, message);
         }
     }
 

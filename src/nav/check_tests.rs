@@ -115,3 +115,116 @@ fn a_tree_may_have_the_name_of_an_extra_node() {
     let clash = "2:14: error[NT0212]: `Repeat` is a node type; a tree needs another name";
     assert_eq!(problems(4, &tree)[0], clash);
 }
+
+/// The problems that `navtree check` reports for a version 4 tree, without the file name.
+fn checked(tree: &str) -> Vec<String> {
+    let text = format!("<root BTCPP_format='4'><BehaviorTree ID='M'>\n{tree}\n</BehaviorTree></root>");
+    let registry = super::registry();
+    let files = crate::xml::Memory::new([("f", text.as_str())]);
+    let loader = Loader::new(&registry).files(&files, crate::xml::AmentIndex::default());
+    let found = loader.check_files(&[Path::new("f")]);
+    let lines = found
+        .diagnostics
+        .iter()
+        .map(|problem| problem.one_line(&found.sources));
+    lines
+        .map(|line| line.strip_prefix("f:").map_or(line.clone(), str::to_owned))
+        .collect()
+}
+
+#[test]
+fn an_input_without_which_a_leaf_fails_is_an_error_of_the_check_only() {
+    let tree = "<Sequence><ComputePathToPose/><FollowPath/></Sequence>";
+    let lines = |severity: &str| {
+        [
+            format!("2:12: {severity}[NT0416]: `ComputePathToPose` always fails without the port `goal`"),
+            format!("2:32: {severity}[NT0416]: `FollowPath` always fails without the port `path`"),
+        ]
+    };
+    assert_eq!(checked(tree), lines("error"));
+    // The leaf may be in a branch that never runs.
+    assert_eq!(problems(4, tree), lines("warning"));
+}
+
+#[test]
+fn numbers_that_make_no_sense_have_a_warning() {
+    let warning = |column: u32, text: &str| format!("2:{column}: warning[NT0417]: {text}");
+    for (node, expected) in [
+        (
+            "<Wait wait_duration='-5'/>",
+            warning(22, "port `wait_duration`: -5 is not at least 0"),
+        ),
+        (
+            "<Repeat num_cycles='0'><IsStuck/></Repeat>",
+            warning(21, "port `num_cycles`: 0 is not at least 1, or -1"),
+        ),
+        (
+            "<RetryUntilSuccessful num_attempts='-7'><IsStuck/></RetryUntilSuccessful>",
+            warning(37, "port `num_attempts`: -7 is not at least 1, or -1"),
+        ),
+        (
+            "<Timeout msec='0'><IsStuck/></Timeout>",
+            warning(16, "port `msec`: 0 is not above 0"),
+        ),
+        (
+            "<RateController hz='0'><IsStuck/></RateController>",
+            warning(21, "port `hz`: 0 is not above 0"),
+        ),
+        (
+            "<RecoveryNode number_of_retries='-1'><IsStuck/><IsStuck/></RecoveryNode>",
+            warning(34, "port `number_of_retries`: -1 is not at least 0"),
+        ),
+        (
+            "<IsBatteryLow min_battery='20'/>",
+            warning(
+                28,
+                "`min_battery` is 20: a ratio is from 0 to 1, and `is_voltage` is false",
+            ),
+        ),
+        (
+            "<SpeedController min_rate='5' max_rate='1'><IsStuck/></SpeedController>",
+            warning(28, "`min_rate` is 5, above `max_rate`, which is 1"),
+        ),
+        (
+            "<BackUp backup_speed='0'/>",
+            warning(23, "port `backup_speed`: 0 is not above 0"),
+        ),
+        (
+            "<DriveOnHeading speed='0'/>",
+            warning(24, "port `speed`: 0 is not other than 0"),
+        ),
+    ] {
+        assert_eq!(checked(node), [expected], "{node}");
+    }
+    check(
+        4,
+        &[
+            ("<Repeat num_cycles='-1'><IsStuck/></Repeat>", &[]),
+            ("<IsBatteryLow min_battery='20' is_voltage='true'/>", &[]),
+            ("<DriveOnHeading speed='-0.1' dist_to_travel='-1'/>", &[]),
+        ],
+    );
+}
+
+#[test]
+fn a_number_from_the_blackboard_that_makes_no_sense_is_logged() {
+    let mut bench = super::testing::Bench::new(
+        "<Sequence><Script code='rate := 0'/><RateController hz='{rate}'><AlwaysSuccess/></RateController></Sequence>",
+    );
+    bench.tick();
+    assert_eq!(bench.notes(), ["port `hz`: 0 is not above 0"]);
+}
+
+#[test]
+fn forgotten_braces_are_suggested() {
+    let registry = super::registry();
+    let text =
+        "<root BTCPP_format='4'><BehaviorTree ID='M'><ComputePathToPose goal='goal'/></BehaviorTree></root>";
+    let refused = Loader::new(&registry).load_text("f", text, Path::new(""), None);
+    assert!(
+        refused
+            .unwrap_err()
+            .one_line()
+            .ends_with("(did you mean `{goal}`?)")
+    );
+}

@@ -139,6 +139,8 @@ codes! {
     413 EmptyInput Warning "An optional port of a version 3 file is empty. It counts as not given; version 4 refuses it."
     414 BareOutput Warning "An output port of a version 3 file is given a key without braces. Version 3 takes the text as the key; version 4 refuses it."
     415 FormerPort Warning "An earlier version of the node had this port. The value has no effect."
+    416 MissingInput Error "A port is not set, and the node always fails without it. `navtree check` reports an error; the node runs the tree with a warning, as Nav2 does."
+    417 OutOfRange Warning "A number makes no sense at this port, as a rate of 0 or a negative duration."
 }
 "Subtrees" {
     501 UnknownTree Error "No file defines a tree of this ID."

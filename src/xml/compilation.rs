@@ -28,6 +28,8 @@ pub(super) struct Compilation<'c, 'd> {
     /// A file could not be read to its end: a missing tree may be in the rest of it.
     incomplete: bool,
     trial: Option<&'c Trial<'c>>,
+    /// Whether the main tree is to run.
+    running: bool,
 }
 
 impl<'c, 'd> Compilation<'c, 'd> {
@@ -49,6 +51,7 @@ impl<'c, 'd> Compilation<'c, 'd> {
             spent: 0,
             incomplete,
             trial: None,
+            running: false,
         }
     }
 
@@ -68,6 +71,7 @@ impl<'c, 'd> Compilation<'c, 'd> {
             return None;
         };
         self.mark(main);
+        self.running = true;
         match bt::compile(&self.forest.spec, main, self.registry) {
             Ok(compiled) => {
                 self.report(&compiled.warnings, Severity::Error, |_| true);
@@ -166,6 +170,10 @@ impl<'c, 'd> Compilation<'c, 'd> {
                 );
                 if !structural {
                     diagnostic.severity = diagnostic.severity.min(worst);
+                }
+                // A leaf that fails may be in a branch that never runs.
+                if self.running && problem.kind == ProblemKind::MissingInput {
+                    diagnostic.severity = Severity::Warning;
                 }
                 self.diagnostics.push(diagnostic);
             }

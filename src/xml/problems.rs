@@ -40,6 +40,8 @@ pub(super) fn code(kind: ProblemKind) -> Code {
         ProblemKind::LineContinuation => Code::LineContinuation,
         ProblemKind::EmptyInput => Code::EmptyInput,
         ProblemKind::BareOutput => Code::BareOutput,
+        ProblemKind::MissingInput => Code::MissingInput,
+        ProblemKind::OutOfRange => Code::OutOfRange,
         ProblemKind::FormerPort => Code::FormerPort,
         ProblemKind::NoChildren => Code::NoChildren,
     }
@@ -108,6 +110,7 @@ mod tests {
             ProblemKind::LineContinuation,
             ProblemKind::EmptyInput,
             ProblemKind::BareOutput,
+            ProblemKind::OutOfRange,
             ProblemKind::FormerPort,
             ProblemKind::NoChildren,
         ] {

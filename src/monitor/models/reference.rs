@@ -52,6 +52,7 @@ fn write_entry(manifest: &Manifest, suffix: &str, out: &mut String) {
         let default = match (&port.default, port.required) {
             (Some(text), _) => format!("`{}`", cell(text)),
             (None, true) => "required".to_owned(),
+            (None, false) if port.needed => "needed".to_owned(),
             (None, false) => String::new(),
         };
         let kind = match port.script {
@@ -66,9 +67,12 @@ fn write_entry(manifest: &Manifest, suffix: &str, out: &mut String) {
         let alias = port
             .alias
             .map_or_else(String::new, |alias| format!(" Also accepted: `{alias}`."));
+        let range = port
+            .range
+            .map_or_else(String::new, |range| format!(" Range: {range}."));
         let _ = writeln!(
             out,
-            "| `{}` | {direction} | {kind}{unit} | {default} | {}{alias} |",
+            "| `{}` | {direction} | {kind}{unit} | {default} | {}{range}{alias} |",
             port.name,
             cell(&port.doc)
         );

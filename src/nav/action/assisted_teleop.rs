@@ -1,6 +1,6 @@
 //! `AssistedTeleop`: manual driving with collision checks.
 
-use crate::bt::{Context, Input, NodeStatus, Ports, Thrown};
+use crate::bt::{Context, Input, NodeStatus, PortRange, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
 use crate::nav::action_node::{ActionNode, Refusal};
@@ -24,6 +24,7 @@ impl ActionNode for AssistedTeleop {
         Self {
             time_allowance: ports
                 .input("time_allowance")
+                .range(PortRange::above(0.0))
                 .unit("s")
                 .default("10.0")
                 .doc("Maximum time.")

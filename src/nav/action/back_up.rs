@@ -1,6 +1,6 @@
 //! `BackUp`: drives backwards.
 
-use crate::bt::{Context, Input, Ports, Thrown};
+use crate::bt::{Context, Input, PortRange, Ports, Thrown};
 use crate::msg::Point;
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
@@ -26,18 +26,21 @@ impl ActionNode for BackUp {
         Self {
             distance: ports
                 .input("backup_dist")
+                .range(PortRange::above(0.0))
                 .unit("m")
                 .default("0.15")
                 .doc("Distance.")
                 .bind(),
             speed: ports
                 .input("backup_speed")
+                .range(PortRange::above(0.0))
                 .unit("m/s")
                 .default("0.025")
                 .doc("Speed.")
                 .bind(),
             time_allowance: ports
                 .input("time_allowance")
+                .range(PortRange::above(0.0))
                 .unit("s")
                 .default("10.0")
                 .doc("Maximum time.")

@@ -25,7 +25,7 @@ impl ActionNode for ComputePathThroughPoses {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
-            goals: ports.input("goals").doc("Goal poses, in order.").bind(),
+            goals: ports.input("goals").doc("Goal poses, in order.").needed().bind(),
             start: ports
                 .input("start")
                 .doc("Start pose. Default: the pose of the robot.")

@@ -27,7 +27,7 @@ impl ActionNode for ComputePathToPose {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
-            goal: ports.input("goal").doc("Goal pose.").bind(),
+            goal: ports.input("goal").doc("Goal pose.").needed().bind(),
             start: ports
                 .input("start")
                 .doc("Start pose. Default: the pose of the robot.")

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
+use crate::bt::{Context, Input, Output, PortRange, Ports, Text, Thrown};
 use crate::msg::PoseStamped;
 use crate::msg::action as actions;
 use crate::nav::action_node::{ActionNode, GoalOutcome, Refusal, ResultOf};
@@ -38,6 +38,7 @@ impl ActionNode for DockRobot {
             dock_type: ports.input("dock_type").doc("Dock plugin.").bind(),
             max_staging_time: ports
                 .input("max_staging_time")
+                .range(PortRange::above(0.0))
                 .unit("s")
                 .default("1000.0")
                 .doc("Maximum time of the drive to the staging pose.")

@@ -1,6 +1,6 @@
 //! `DriveOnHeading`: drives straight ahead.
 
-use crate::bt::{Context, Input, Ports};
+use crate::bt::{Context, Input, PortRange, Ports};
 use crate::msg::Point;
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
@@ -25,18 +25,21 @@ impl ActionNode for DriveOnHeading {
         Self {
             distance: ports
                 .input("dist_to_travel")
+                .range(PortRange::NOT_ZERO)
                 .unit("m")
                 .default("0.15")
                 .doc("Distance.")
                 .bind(),
             speed: ports
                 .input("speed")
+                .range(PortRange::NOT_ZERO)
                 .unit("m/s")
                 .default("0.025")
                 .doc("Speed.")
                 .bind(),
             time_allowance: ports
                 .input("time_allowance")
+                .range(PortRange::above(0.0))
                 .unit("s")
                 .default("10.0")
                 .doc("Maximum time.")

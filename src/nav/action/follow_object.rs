@@ -1,6 +1,6 @@
 //! `FollowObject`: follows a moving object. The node is from Nav2's main branch, the interface from Jazzy.
 
-use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
+use crate::bt::{Context, Input, Output, PortRange, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::{RosDuration, from_seconds};
 use crate::nav::action_node::{ActionNode, GoalOutcome, Refusal, ResultOf};
@@ -34,6 +34,7 @@ impl ActionNode for FollowObject {
                 .bind(),
             max_duration: ports
                 .input("max_duration")
+                .range(PortRange::at_least(0.0))
                 .unit("s")
                 .default("0.0")
                 .doc("Maximum time; 0: no limit.")

@@ -28,7 +28,7 @@ impl ActionNode for FollowPath {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
-            path: ports.input("path").doc("Path to follow.").bind(),
+            path: ports.input("path").doc("Path to follow.").needed().bind(),
             controller_id: ports
                 .input("controller_id")
                 .doc("Controller plugin. May be empty if there is only one.")

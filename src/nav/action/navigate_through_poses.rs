@@ -22,7 +22,7 @@ impl ActionNode for NavigateThroughPoses {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            goals: ports.input("goals").doc("Goal poses, in order.").bind(),
+            goals: ports.input("goals").doc("Goal poses, in order.").needed().bind(),
             behavior_tree: ports
                 .input("behavior_tree")
                 .doc("Tree file; empty: the default of the navigator.")

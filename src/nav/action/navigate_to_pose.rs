@@ -22,7 +22,7 @@ impl ActionNode for NavigateToPose {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            goal: ports.input("goal").doc("Goal pose.").bind(),
+            goal: ports.input("goal").doc("Goal pose.").needed().bind(),
             behavior_tree: ports
                 .input("behavior_tree")
                 .doc("Tree file; empty: the default of the navigator.")

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
+use crate::bt::{Context, Input, Output, PortRange, Ports, Text, Thrown};
 use crate::msg::Path;
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
@@ -28,9 +28,14 @@ impl ActionNode for SmoothPath {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            unsmoothed_path: ports.input("unsmoothed_path").doc("Path to smooth.").bind(),
+            unsmoothed_path: ports
+                .input("unsmoothed_path")
+                .doc("Path to smooth.")
+                .needed()
+                .bind(),
             max_duration: ports
                 .input("max_smoothing_duration")
+                .range(PortRange::above(0.0))
                 .unit("s")
                 .default("3.0")
                 .doc("Maximum smoothing time.")

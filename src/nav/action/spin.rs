@@ -1,6 +1,6 @@
 //! `Spin`: rotates the robot in place.
 
-use crate::bt::{Context, Input, Ports, Thrown};
+use crate::bt::{Context, Input, PortRange, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
 use crate::nav::action_node::{ActionNode, Refusal};
@@ -25,12 +25,14 @@ impl ActionNode for Spin {
         Self {
             distance: ports
                 .input("spin_dist")
+                .range(PortRange::NOT_ZERO)
                 .unit("rad")
                 .default("1.57")
                 .doc("Rotation angle.")
                 .bind(),
             time_allowance: ports
                 .input("time_allowance")
+                .range(PortRange::above(0.0))
                 .unit("s")
                 .default("10.0")
                 .doc("Maximum time.")

@@ -1,6 +1,6 @@
 //! `UndockRobot`: leaves a charging dock.
 
-use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
+use crate::bt::{Context, Input, Output, PortRange, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::nav::action_node::{ActionNode, GoalOutcome, Refusal, ResultOf};
 
@@ -26,6 +26,7 @@ impl ActionNode for UndockRobot {
                 .bind(),
             max_undocking_time: ports
                 .input("max_undocking_time")
+                .range(PortRange::above(0.0))
                 .unit("s")
                 .default("30.0")
                 .doc("Maximum time.")

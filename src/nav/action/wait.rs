@@ -1,6 +1,6 @@
 //! `Wait`: waits without moving.
 
-use crate::bt::{Context, Input, Ports, Thrown};
+use crate::bt::{Context, Input, PortRange, Ports, Thrown};
 use crate::msg::action as actions;
 use crate::msg::duration::from_seconds;
 use crate::nav::action_node::{ActionNode, Refusal};
@@ -23,6 +23,7 @@ impl ActionNode for Wait {
         Self {
             duration: ports
                 .input("wait_duration")
+                .range(PortRange::at_least(0.0))
                 .unit("s")
                 .default("1.0")
                 .doc("Duration. The sign of a negative duration is ignored.")

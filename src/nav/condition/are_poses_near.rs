@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::verdict;
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, PortRange, Ports, Tick};
 use crate::msg::{FrameId, PoseStamped, distance_xy};
 use crate::nav::endpoint::world;
 use crate::nav::frames::{FramePort, in_frame};
@@ -24,11 +24,12 @@ impl Node for ArePosesNear {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            reference: ports.input("ref_pose").doc("First pose.").bind(),
-            target: ports.input("target_pose").doc("Second pose.").bind(),
+            reference: ports.input("ref_pose").doc("First pose.").needed().bind(),
+            target: ports.input("target_pose").doc("Second pose.").needed().bind(),
             frame: FramePort::global(ports),
             tolerance: ports
                 .input("tolerance")
+                .range(PortRange::at_least(0.0))
                 .unit("m")
                 .default("0.5")
                 .doc("Maximum distance.")

@@ -1,7 +1,7 @@
 //! `DistanceTraveled`: checks whether the robot has moved by a distance.
 
 use super::verdict;
-use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, PortRange, Ports, Tick};
 use crate::msg::{PoseStamped, distance_xy};
 use crate::nav::endpoint::world;
 use crate::nav::frames::FramePorts;
@@ -30,6 +30,7 @@ impl Node for DistanceTraveled {
         Self {
             distance: ports
                 .input("distance")
+                .range(PortRange::at_least(0.0))
                 .unit("m")
                 .default("1.0")
                 .doc("Distance on the plane, in a straight line.")

@@ -1,7 +1,7 @@
 //! `IsBatteryLow`: checks whether the battery is at or below a limit.
 
 use super::verdict;
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, Ports, Text, Tick};
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, PortRange, Ports, Text, Tick};
 use crate::msg::BatteryState;
 use crate::nav::World;
 use crate::nav::endpoint::world;
@@ -63,9 +63,10 @@ impl Node for IsBatteryLow {
         because batteries publish seldom.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
-        Self {
+        let node = Self {
             limit: ports
                 .input("min_battery")
+                .range(PortRange::at_least(0.0))
                 .doc("Limit: a ratio from 0 to 1, or a voltage.")
                 .required()
                 .bind(),
@@ -75,7 +76,15 @@ impl Node for IsBatteryLow {
                 .default("false")
                 .doc("Whether the limit is a voltage.")
                 .bind(),
+        };
+        if let (Some(limit), Some(false)) = (node.limit.literal(), node.is_voltage.literal())
+            && *limit > 1.0
+        {
+            let message =
+                format!("`min_battery` is {limit}: a ratio is from 0 to 1, and `is_voltage` is false");
+            ports.doubt_of("min_battery", message);
         }
+        node
     }
 }
 

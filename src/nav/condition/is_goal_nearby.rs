@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::verdict;
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, PortRange, Ports, Tick};
 use crate::msg::{Path, Point};
 use crate::nav::frames::{FramePorts, robot_in};
 use crate::nav::goal_watch::same;
@@ -83,6 +83,7 @@ impl Node for IsGoalNearby {
             path: ports.input("path").doc("Path that the robot follows.").bind(),
             threshold: ports
                 .input("proximity_threshold")
+                .range(PortRange::above(0.0))
                 .unit("m")
                 .default("1.0")
                 .doc("Maximum remaining length, along the path.")

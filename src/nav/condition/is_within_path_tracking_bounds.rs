@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::verdict;
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, PortRange, Ports, Tick};
 use crate::msg::TrackingFeedback;
 
 /// Compares tracking feedback with limits.
@@ -37,6 +37,7 @@ impl Node for IsWithinPathTrackingBounds {
                 .bind(),
             heading: ports
                 .input("max_error_heading")
+                .range(PortRange::at_least(0.0))
                 .unit("rad")
                 .default("3.14")
                 .doc("Maximum heading error.")

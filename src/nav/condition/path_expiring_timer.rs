@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::verdict;
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, Ports, Tick, Time};
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, PortRange, Ports, Tick, Time};
 use crate::msg::Path;
 use crate::msg::duration::from_seconds;
 use crate::nav::goal_watch::same;
@@ -32,6 +32,7 @@ impl Node for PathExpiringTimer {
         Self {
             seconds: ports
                 .input("seconds")
+                .range(PortRange::at_least(0.0))
                 .unit("s")
                 .default("1.0")
                 .doc("Period.")

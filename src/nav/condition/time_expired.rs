@@ -1,7 +1,7 @@
 //! `TimeExpired`: checks whether a time has passed.
 
 use super::verdict;
-use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, Ports, Tick, Time};
+use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, PortRange, Ports, Tick, Time};
 use crate::msg::duration::from_seconds;
 use crate::nav::World;
 use crate::nav::goal_watch::is_restarted;
@@ -28,6 +28,7 @@ impl Node for TimeExpired {
         Self {
             seconds: ports
                 .input("seconds")
+                .range(PortRange::at_least(0.0))
                 .unit("s")
                 .default("1.0")
                 .doc("Period.")

@@ -1,6 +1,8 @@
 //! `RecoveryNode`: ticks an action, and a recovery before each retry.
 
-use crate::bt::{Behavior, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, Ports, Tick};
+use crate::bt::{
+    Behavior, Context, HaltReason, Input, Memory, Node, NodeKind, NodeStatus, PortRange, Ports, Tick,
+};
 
 /// Ticks its first child. If it fails, ticks the second child and then the first again.
 ///
@@ -22,6 +24,7 @@ impl Node for RecoveryNode {
         Self {
             number_of_retries: ports
                 .input("number_of_retries")
+                .range(PortRange::at_least(0.0))
                 .default("1")
                 .doc("Number of retries of the first child.")
                 .bind(),

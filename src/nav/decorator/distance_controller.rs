@@ -1,6 +1,8 @@
 //! `DistanceController`: ticks its child each time the robot has moved by a distance.
 
-use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{
+    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, PortRange, Ports, Tick,
+};
 use crate::msg::{PoseStamped, distance_xy};
 use crate::nav::frames::FramePorts;
 
@@ -29,6 +31,7 @@ impl Node for DistanceController {
         Self {
             distance: ports
                 .input("distance")
+                .range(PortRange::at_least(0.0))
                 .unit("m")
                 .default("1.0")
                 .doc("Distance on the plane, in a straight line.")

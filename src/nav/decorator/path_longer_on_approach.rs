@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, PortValue, Ports, Tick, Value};
+use crate::bt::{
+    Behavior, Context, Input, Node, NodeKind, NodeStatus, PortRange, PortValue, Ports, Tick, Value,
+};
 use crate::msg::Path;
 
 /// Compares a path with the previous one. Ticks its child if the path is much longer although the goal is near.
@@ -31,12 +33,14 @@ impl Node for PathLongerOnApproach {
             path: ports.input("path").doc("Current path.").bind(),
             proximity: ports
                 .input("prox_len")
+                .range(PortRange::at_least(0.0))
                 .unit("m")
                 .default("3.0")
                 .doc("Maximum length of the old path for a near goal.")
                 .bind(),
             factor: ports
                 .input("length_factor")
+                .range(PortRange::above(0.0))
                 .default("2.0")
                 .doc("Minimum ratio of the lengths of the new and the old path.")
                 .bind(),

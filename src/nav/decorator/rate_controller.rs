@@ -1,7 +1,8 @@
 //! `RateController`: ticks its child at a given rate.
 
 use crate::bt::{
-    Behavior, Context, Input, Memory, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
+    Behavior, Context, Input, Memory, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, PortRange, Ports,
+    Tick, Time,
 };
 
 /// Ticks its child at once, then once per period after its last success.
@@ -55,6 +56,7 @@ impl Node for RateController {
         Self {
             hz: ports
                 .input("hz")
+                .range(PortRange::above(0.0))
                 .unit("Hz")
                 .default("10.0")
                 .doc("Tick rate.")

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::bt::{
-    Behavior, Context, HaltReason, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick,
-    Time,
+    Behavior, Context, HaltReason, Input, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, PortRange,
+    Ports, Tick, Time,
 };
 use crate::msg::duration::from_seconds;
 use crate::nav::condition::open_odometry;
@@ -54,12 +54,14 @@ impl Node for SpeedController {
                 .bind(),
             min_speed: ports
                 .input("min_speed")
+                .range(PortRange::at_least(0.0))
                 .unit("m/s")
                 .default("0.0")
                 .doc("Minimum speed.")
                 .bind(),
             max_speed: ports
                 .input("max_speed")
+                .range(PortRange::above(0.0))
                 .unit("m/s")
                 .default("0.5")
                 .doc("Maximum speed.")
@@ -70,6 +72,21 @@ impl Node for SpeedController {
             if rate.literal().is_some_and(|rate| *rate <= 0.0) {
                 let fault = format!("`{}` must be greater than 0", rate.name());
                 ports.problem_of(rate.name(), fault);
+            }
+        }
+        for [least, most] in [
+            [&node.min_rate, &node.max_rate],
+            [&node.min_speed, &node.max_speed],
+        ] {
+            if let (Some(low), Some(high)) = (least.literal(), most.literal())
+                && low > high
+            {
+                let message = format!(
+                    "`{}` is {low}, above `{}`, which is {high}",
+                    least.name(),
+                    most.name()
+                );
+                ports.doubt_of(least.name(), message);
             }
         }
         node

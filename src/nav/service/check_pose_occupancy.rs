@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Context, Input, NodeStatus, Ports, Thrown, Tick};
+use crate::bt::{Context, Input, NodeStatus, PortRange, Ports, Thrown, Tick};
 use crate::msg::PoseStamped;
 use crate::msg::service as services;
 use crate::nav::service_node::{RequestOf, ResponseOf, ServiceNode};
@@ -23,6 +23,7 @@ impl CostPorts {
         Self {
             threshold: ports
                 .input("cost_threshold")
+                .range(PortRange::within(0.0, 255.0))
                 .default("254.0")
                 .doc("Minimum cost of an occupied pose.")
                 .bind(),
@@ -63,7 +64,7 @@ impl ServiceNode for CheckPoseOccupancy {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            pose: ports.input("pose").doc("Pose to check.").bind(),
+            pose: ports.input("pose").doc("Pose to check.").needed().bind(),
             costs: CostPorts::bind(ports),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Context, Input, NodeStatus, Ports, Thrown};
+use crate::bt::{Context, Input, NodeStatus, PortRange, Ports, Thrown};
 use crate::msg::PoseStamped;
 use crate::msg::service as services;
 use crate::nav::recovery_count::count_recovery;
@@ -23,9 +23,10 @@ impl ServiceNode for ClearCostmapAroundPose {
     fn bind(ports: &mut Ports<'_>) -> Self {
         super::warn_of_plugins(ports);
         Self {
-            pose: ports.input("pose").doc("Centre of the square.").bind(),
+            pose: ports.input("pose").doc("Centre of the square.").needed().bind(),
             reset_distance: ports
                 .input("reset_distance")
+                .range(PortRange::above(0.0))
                 .unit("m")
                 .default("1.0")
                 .doc("Side of the cleared square.")

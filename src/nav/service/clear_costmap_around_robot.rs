@@ -1,6 +1,6 @@
 //! `ClearCostmapAroundRobot`: clears a costmap inside a square around the robot.
 
-use crate::bt::{Context, Input, NodeStatus, Ports, Thrown};
+use crate::bt::{Context, Input, NodeStatus, PortRange, Ports, Thrown};
 use crate::msg::service as services;
 use crate::nav::recovery_count::count_recovery;
 use crate::nav::service_node::ServiceNode;
@@ -21,6 +21,7 @@ impl ServiceNode for ClearCostmapAroundRobot {
         Self {
             reset_distance: ports
                 .input("reset_distance")
+                .range(PortRange::above(0.0))
                 .unit("m")
                 .default("1.0")
                 .doc("Side of the cleared square.")

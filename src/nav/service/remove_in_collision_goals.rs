@@ -27,7 +27,7 @@ impl ServiceNode for RemoveInCollisionGoals {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            goals: ports.input("input_goals").doc("Goals to check.").bind(),
+            goals: ports.input("input_goals").doc("Goals to check.").needed().bind(),
             costs: CostPorts::bind(ports),
             statuses: ports
                 .input("input_waypoint_statuses")

@@ -20,7 +20,7 @@ impl Node for AppendGoalPoseToGoals {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            goal: ports.input("goal_pose").doc("Goal to add.").bind(),
+            goal: ports.input("goal_pose").doc("Goal to add.").needed().bind(),
             goals: ports.input("input_goals").doc("List of goals.").bind(),
             output: ports
                 .output("output_goals")

@@ -1,6 +1,8 @@
 //! `CheckStopStatus`: waits until the robot stands still. A node of Nav2's main branch; Kilted calls it `IsStopped`.
 
-use crate::bt::{Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, Ports, Tick, Time};
+use crate::bt::{
+    Behavior, Context, HaltReason, Input, Node, NodeKind, NodeStatus, PortRange, Ports, Tick, Time,
+};
 use crate::nav::World;
 use crate::nav::condition::open_odometry;
 use crate::nav::endpoint::world;
@@ -26,6 +28,7 @@ impl Node for CheckStopStatus {
         Self {
             threshold: ports
                 .input("velocity_threshold")
+                .range(PortRange::at_least(0.0))
                 .unit("m/s")
                 .default("0.01")
                 .doc(

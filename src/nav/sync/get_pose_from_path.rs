@@ -20,7 +20,7 @@ impl Node for GetPoseFromPath {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            path: ports.input("path").doc("Path to read.").bind(),
+            path: ports.input("path").doc("Path to read.").needed().bind(),
             index: ports
                 .input("index")
                 .default("0")

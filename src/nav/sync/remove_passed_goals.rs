@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::bt::{
-    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Text, Thrown, Tick,
+    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, PortRange, Ports, Text,
+    Thrown, Tick,
 };
 use crate::msg::{Goals, PoseStamped, WaypointStatus, WaypointStatuses, distance_xy};
 use crate::nav::frames::{FramePorts, robot_in};
@@ -30,6 +31,7 @@ impl Node for RemovePassedGoals {
             goals: ports.input("input_goals").doc("Goals of the navigation.").bind(),
             radius: ports
                 .input("radius")
+                .range(PortRange::at_least(0.0))
                 .unit("m")
                 .default("0.5")
                 .doc("Maximum distance to a passed goal.")

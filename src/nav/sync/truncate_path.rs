@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::bt::{Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Tick};
+use crate::bt::{
+    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, PortRange, Ports, Tick,
+};
 use crate::msg::{Path, Quaternion, distance_xy};
 
 /// Cuts a path short of its goal.
@@ -21,9 +23,10 @@ impl Node for TruncatePath {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         Self {
-            path: ports.input("input_path").doc("Path to cut.").bind(),
+            path: ports.input("input_path").doc("Path to cut.").needed().bind(),
             distance: ports
                 .input("distance")
+                .range(PortRange::at_least(0.0))
                 .unit("m")
                 .default("1.0")
                 .doc("Distance to the end, in a straight line.")

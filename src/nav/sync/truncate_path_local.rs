@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bt::{
-    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, Ports, Thrown, Tick,
+    Behavior, Context, Input, Node, NodeEffects, NodeKind, NodeStatus, Output, PortRange, Ports, Thrown, Tick,
 };
 use crate::msg::{Path, Pose, PoseStamped, angle_between, distance_xy};
 use crate::nav::condition::{Progress, end_within};
@@ -31,7 +31,7 @@ impl Node for TruncatePathLocal {
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {
-            path: ports.input("input_path").doc("Path to cut.").bind(),
+            path: ports.input("input_path").doc("Path to cut.").needed().bind(),
             forward: ports
                 .input("distance_forward")
                 .unit("m")
@@ -40,6 +40,7 @@ impl Node for TruncatePathLocal {
                 .bind(),
             backward: ports
                 .input("distance_backward")
+                .range(PortRange::at_least(0.0))
                 .unit("m")
                 .default("4.0")
                 .doc("Length of the window behind the robot.")

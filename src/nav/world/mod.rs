@@ -341,6 +341,10 @@ impl Resource for World {
         self.link.submit(&mut self.halts);
     }
 
+    fn warn(&mut self, path: &Arc<str>, message: &str) {
+        self.note(path, message);
+    }
+
     fn release_halts(&mut self) {
         let halts = match self.settings.halt_order {
             HaltOrder::BeforeStarts => &mut self.halts,

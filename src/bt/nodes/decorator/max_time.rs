@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::bt::nodes::outcomes_of;
 use crate::bt::{
-    Behavior, Context, HaltReason, Input, Node, NodeEffects, NodeKind, NodeStatus, Ports, Tick, Time,
+    Behavior, Context, HaltReason, Input, Node, NodeEffects, NodeKind, NodeStatus, PortRange, Ports, Tick,
+    Time,
 };
 
 /// Halts its child when the time has expired.
@@ -25,6 +26,7 @@ impl Node for MaxTime {
         Self {
             msec: ports
                 .input::<u32>("msec")
+                .range(PortRange::above(0.0))
                 .required()
                 .unit("ms")
                 .doc("Maximum running time of the child.")

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::rounds::goes_on;
 use crate::bt::{
-    Behavior, Context, Input, Memory, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports, Tick, Time,
+    Behavior, Context, Input, Memory, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, PortRange, Ports,
+    Tick, Time,
 };
 
 /// Counts the failures of its child and waits between attempts.
@@ -25,6 +26,7 @@ impl Node for Retry {
         Self {
             num_attempts: ports
                 .input::<i32>("num_attempts")
+                .range(PortRange::at_least(1.0).or(-1.0))
                 .required()
                 .doc("Maximum number of failures; -1: no limit.")
                 .bind(),

@@ -1,6 +1,8 @@
 //! Common code of `Repeat` and `RetryUntilSuccessful`: they differ only in success and failure.
 
-use crate::bt::{Context, Dialect, HaltReason, Input, NodeEffects, NodeStatus, Outcomes, Ports, Tick};
+use crate::bt::{
+    Context, Dialect, HaltReason, Input, NodeEffects, NodeStatus, Outcomes, PortRange, Ports, Tick,
+};
 
 /// Maximum number of rounds of a version 3 loop within one tick. BehaviorTree.CPP has no limit, and an endless loop
 /// would block the tick forever (guarantee G1).
@@ -46,7 +48,12 @@ pub(super) struct Rounds {
 impl Rounds {
     pub(super) fn bind(ports: &mut Ports<'_>, name: &'static str, doc: &'static str) -> Self {
         Self {
-            wanted: ports.input::<i32>(name).required().doc(doc).bind(),
+            wanted: ports
+                .input::<i32>(name)
+                .range(PortRange::at_least(1.0).or(-1.0))
+                .required()
+                .doc(doc)
+                .bind(),
             dialect: ports.dialect(),
         }
     }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::bt::{
-    Behavior, Context, HaltReason, Input, Memory, Node, NodeEffects, NodeKind, NodeStatus, Outcomes, Ports,
-    Tick, Time,
+    Behavior, Context, HaltReason, Input, Memory, Node, NodeEffects, NodeKind, NodeStatus, Outcomes,
+    PortRange, Ports, Tick, Time,
 };
 
 /// Halts its child when the time has expired.
@@ -23,6 +23,7 @@ impl Node for Timeout {
         Self {
             msec: ports
                 .input::<u32>("msec")
+                .range(PortRange::above(0.0))
                 .required()
                 .unit("ms")
                 .doc("Maximum running time of the child; 0: no limit.")
