@@ -432,6 +432,7 @@ fn name_slot(scopes: &mut Scopes, scope: ScopeId, key: &str, access: Access, spa
         Access::Create => {
             place.written = true;
             place.rewritten = true;
+            place.written_at = place.written_at.or(Some(span));
         }
         Access::Assign => {
             place.assigned_at = place.assigned_at.or(Some(span));

@@ -41,6 +41,8 @@ pub enum ProblemKind {
     NameClash,
     /// A key that is read but never written.
     NeverWritten,
+    /// A key that is written but never read, beside a key of almost the same name that is read but not written.
+    MistypedKey,
     /// A child that is never ticked.
     Unreachable,
     /// A latching condition beside a running child, under a reactive parent.
@@ -117,6 +119,7 @@ impl Problem {
         matches!(
             self.kind,
             ProblemKind::NeverWritten
+                | ProblemKind::MistypedKey
                 | ProblemKind::Unreachable
                 | ProblemKind::NeverFires
                 | ProblemKind::TwoAsynchronous

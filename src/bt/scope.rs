@@ -25,6 +25,8 @@ pub(crate) struct SlotUse {
     /// First place that reads it.
     pub(crate) read_at: Option<Span>,
     pub(crate) written: bool,
+    /// First place that writes it.
+    pub(crate) written_at: Option<Span>,
     /// First place that assigns to it with `=`, `+=` and the like, which do not create an entry.
     pub(crate) assigned_at: Option<Span>,
     /// Whether a node or script writes it in addition to its initial value.
@@ -69,7 +71,7 @@ fn is_handed_over(name: &str) -> bool {
 }
 
 /// Whether a port of one type may use an entry that was declared with another type.
-fn are_compatible(declared: &TypeInfo, port: &TypeInfo) -> bool {
+pub(crate) fn are_compatible(declared: &TypeInfo, port: &TypeInfo) -> bool {
     declared == port
         || !port.is_strong()
         || !declared.is_strong()
@@ -280,6 +282,7 @@ impl Scopes {
             typed_at: Span::default(),
             read_at: None,
             written: false,
+            written_at: None,
             assigned_at: None,
             rewritten: false,
             scope,
@@ -354,6 +357,9 @@ impl Scopes {
             Direction::Output | Direction::InOut => {
                 place.written = true;
                 place.rewritten = true;
+                if !by_default {
+                    place.written_at = place.written_at.or(Some(span));
+                }
             }
         }
         let is_literal = matches!(&place.initial, Some(value) if !value.is_empty());

@@ -33,6 +33,23 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// Whether two names differ by a typing error: by one letter, or two of a long name. Names that differ in digits only,
+/// as `path_1` and `path_2`, are different names.
+pub(crate) fn is_typo(a: &str, b: &str) -> bool {
+    const SHORT: usize = 4;
+    const LONG: usize = 8;
+    let (Some(left), Some(right)) = (letters(a), letters(b)) else {
+        return false;
+    };
+    let without_digits =
+        |name: &[char]| -> Vec<char> { name.iter().copied().filter(|it| !it.is_ascii_digit()).collect() };
+    let least = left.len().min(right.len());
+    a != b
+        && least >= SHORT
+        && without_digits(&left) != without_digits(&right)
+        && (fold(&left) == fold(&right) || distance(&left, &right) <= if least < LONG { 1 } else { 2 })
+}
+
 /// The letters of a name, or `None` if the name is too long.
 fn letters(name: &str) -> Option<Vec<char>> {
     let letters: Vec<char> = name.chars().take(MAX_LENGTH + 1).collect();
@@ -95,6 +112,22 @@ mod tests {
             assert_eq!(nearest(typed, nodes), meant, "{typed}");
         }
         assert_eq!(nearest(&"x".repeat(100_000), nodes), None);
+    }
+
+    #[test]
+    fn a_typo_is_one_letter_or_two_of_a_long_name() {
+        for (a, b, expected) in [
+            ("path", "patth", true),
+            ("path", "Path", true),
+            ("smoothed_path", "smothed_paht", true),
+            ("path", "path_2", false),
+            ("path_1", "path_2", false),
+            ("path", "pose", false),
+            ("path", "path", false),
+            ("x", "y", false),
+        ] {
+            assert_eq!(is_typo(a, b), expected, "{a} {b}");
+        }
     }
 
     #[test]

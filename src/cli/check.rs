@@ -11,7 +11,8 @@ use crate::xml::{Checked, Code, Colour, Diagnostic, Disk, Files, Loader, Severit
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Tree files, or directories to search for `*.xml`. An included file is checked with the file that includes it.
+    /// Tree files, or directories to search for `*.xml`. A file is checked with the files that it includes, and with those
+    /// of the others that define the trees that it uses.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// Output format.
@@ -20,6 +21,9 @@ pub(crate) struct Arguments {
     /// Palette (TreeNodesModel) file whose nodes count as known.
     #[arg(long, value_name = "FILE")]
     palette: Vec<PathBuf>,
+    /// Main tree. All files are then checked as one set, as if one program registered them.
+    #[arg(long, value_name = "ID")]
+    main: Option<String>,
     /// Check for a node whose parameter `latch_on_activation` is true: GoalUpdated, DistanceTraveled and TimeExpired then
     /// forget their reference when a reactive parent resets them.
     #[arg(long)]
@@ -62,15 +66,25 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     let (mut errors, mut warnings) = (0, 0);
     let mut reported = ReportedProblems::default();
     let mut values = Vec::new();
-    let loader = Loader::new(&registry).levels(levels).with_models().beside(&files);
+    let loader = Loader::new(&registry)
+        .levels(levels)
+        .with_models()
+        .main(arguments.main.as_deref())
+        .beside(&files);
     #[cfg(feature = "ros")]
     let loader = loader.trial(&dry_run);
-    for file in files.iter().filter(|file| !loader.is_part(file)) {
-        // Each file alone, with its includes: two files of one directory may contain trees with the same ID.
+    let all: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    // Without a main tree, each file alone with the files that it needs: two files of one directory may contain trees
+    // with the same ID.
+    let sets: Vec<&[&Path]> = match arguments.main {
+        Some(_) => vec![&all],
+        None => all.chunks(1).filter(|file| !loader.is_part(file[0])).collect(),
+    };
+    for set in sets {
         let Checked {
             mut diagnostics,
             sources,
-        } = loader.check_files(&[file]);
+        } = loader.check_files(set);
         diagnostics.regrade(|problem| reported.is_new(problem, &sources).then_some(problem.severity));
         errors += diagnostics.count(Severity::Error);
         warnings += diagnostics.count(Severity::Warning);

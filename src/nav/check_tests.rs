@@ -228,3 +228,24 @@ fn forgotten_braces_are_suggested() {
             .ends_with("(did you mean `{goal}`?)")
     );
 }
+
+#[test]
+fn a_mistyped_key_is_offered_at_its_writer() {
+    let plan = |path: &str| {
+        format!(
+            "<Sequence><ComputePathToPose goal='{{goal}}' path='{{{path}}}'/><FollowPath path='{{path}}'/></Sequence>"
+        )
+    };
+    let warning = "2:50: warning[NT0418]: the key `patth` is written and never read";
+    assert_eq!(checked(&plan("patth")), [warning]);
+    // Another name, the name itself, another number.
+    for path in ["way", "path", "path_2"] {
+        assert_eq!(checked(&plan(path)), [""; 0], "{path}");
+    }
+    // Another type.
+    let tree = "<Sequence><GetCurrentPose current_pose='{goal_}'/><ComputePathThroughPoses goals='{goals}'/></Sequence>";
+    assert!(
+        !checked(tree).iter().any(|line| line.contains("NT0418")),
+        "{tree}"
+    );
+}

@@ -107,6 +107,7 @@ codes! {
     214 TreeChildren Error "A `<BehaviorTree>` has exactly one child."
     215 NoMainTree Error "It is not clear which tree to run, or it does not exist."
     216 EmptyMainTree Warning "`main_tree_to_execute` is empty; the only tree is run."
+    217 SeveralTrees Note "A file has several trees that no other tree uses, and does not say which to run. A program has to name one."
 }
 "Nodes" {
     301 UnknownNode Error "No node type of this ID is registered."
@@ -141,6 +142,7 @@ codes! {
     415 FormerPort Warning "An earlier version of the node had this port. The value has no effect."
     416 MissingInput Error "A port is not set, and the node always fails without it. `navtree check` reports an error; the node runs the tree with a warning, as Nav2 does."
     417 OutOfRange Warning "A number makes no sense at this port, as a rate of 0 or a negative duration."
+    418 MistypedKey Warning "A key is written but never read, and a key of almost the same name is read but not written by the tree."
 }
 "Subtrees" {
     501 UnknownTree Error "No file defines a tree of this ID."

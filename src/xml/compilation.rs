@@ -30,6 +30,8 @@ pub(super) struct Compilation<'c, 'd> {
     trial: Option<&'c Trial<'c>>,
     /// Whether the main tree is to run.
     running: bool,
+    /// The number of nodes of each tree, with all its subtrees in place.
+    sizes: BTreeMap<&'c str, usize>,
 }
 
 impl<'c, 'd> Compilation<'c, 'd> {
@@ -52,6 +54,7 @@ impl<'c, 'd> Compilation<'c, 'd> {
             incomplete,
             trial: None,
             running: false,
+            sizes: sizes(&forest.calls),
         }
     }
 
@@ -72,6 +75,9 @@ impl<'c, 'd> Compilation<'c, 'd> {
         };
         self.mark(main);
         self.running = true;
+        if self.is_too_large(main) {
+            return None;
+        }
         match bt::compile(&self.forest.spec, main, self.registry) {
             Ok(compiled) => {
                 self.report(&compiled.warnings, Severity::Error, |_| true);
@@ -89,7 +95,6 @@ impl<'c, 'd> Compilation<'c, 'd> {
     pub(super) fn rest(&mut self, main: Option<&str>, running: bool) {
         let forest = self.forest;
         let called = forest.called();
-        let sizes = sizes(&forest.calls);
         // First the trees that no other tree calls, because they include the others. Then the remaining trees, which
         // are cycles.
         let (inner, outer): (Vec<&str>, Vec<&str>) = forest
@@ -110,12 +115,11 @@ impl<'c, 'd> Compilation<'c, 'd> {
                 continue;
             }
             self.mark(id);
-            let size = sizes.get(id).copied().unwrap_or(0);
-            let too_large = |found: &Diagnostic| found.code == Code::TreeTooLarge;
-            if size > MAX_NODES && self.diagnostics.iter().any(too_large) {
+            if self.is_too_large(id) {
                 continue;
             }
-            self.spent = self.spent.saturating_add(size.min(MAX_NODES));
+            let size = self.sizes.get(id).copied().unwrap_or(0);
+            self.spent = self.spent.saturating_add(size);
             if self.spent > MAX_NODES {
                 return;
             }
@@ -137,9 +141,32 @@ impl<'c, 'd> Compilation<'c, 'd> {
             }
             // The caller of such a tree may write its keys.
             self.report(&problems, worst, |kind| {
-                main == Some(id) || kind != ProblemKind::NeverWritten
+                main == Some(id) || !matches!(kind, ProblemKind::NeverWritten | ProblemKind::MistypedKey)
             });
         }
+    }
+
+    /// Whether a tree has too many nodes, with a report. The nodes are counted before any is made: a small file can have
+    /// subtrees that double.
+    fn is_too_large(&mut self, id: &str) -> bool {
+        let size = self.sizes.get(id).copied().unwrap_or(0);
+        let Some(tree) = self.forest.spec.trees.get(id).filter(|_| size > MAX_NODES) else {
+            return false;
+        };
+        let of_limit = |found: &Diagnostic| found.code == Code::TreeTooLarge;
+        if !self.diagnostics.iter().any(of_limit) {
+            let count = if size == usize::MAX {
+                "too many".to_owned()
+            } else {
+                size.to_string()
+            };
+            let message = format!(
+                "the tree `{id}` has {count} nodes once its subtrees are in place; the limit is {MAX_NODES}"
+            );
+            self.diagnostics
+                .push(Diagnostic::new(Code::TreeTooLarge, tree.span.into(), message));
+        }
+        true
     }
 
     /// Reports the faults found by the trial, except where the compiler has reported an error: a port that could not be
@@ -158,7 +185,10 @@ impl<'c, 'd> Compilation<'c, 'd> {
         for problem in problems.iter().filter(|problem| wanted(problem.kind)) {
             let of_absence = matches!(
                 problem.kind,
-                ProblemKind::UnknownTree | ProblemKind::ChildCount | ProblemKind::NeverWritten
+                ProblemKind::UnknownTree
+                    | ProblemKind::ChildCount
+                    | ProblemKind::NeverWritten
+                    | ProblemKind::MistypedKey
             );
             if self.incomplete && of_absence {
                 continue;

@@ -59,6 +59,7 @@ impl<'d> Forest<'d> {
                 reported: HashSet::new(),
             },
             unnamed_trees: 0,
+            documents,
         };
         for document in &documents.documents {
             let dialect = formats
@@ -89,6 +90,7 @@ struct Builder<'b, 'd> {
     registry: &'b Registry,
     diagnostics: &'b mut Diagnostics,
     forest: Forest<'d>,
+    documents: &'d Documents,
     /// Number of trees without an ID so far. Their names are `BehaviorTree_0` and so on.
     unnamed_trees: usize,
 }
@@ -212,6 +214,9 @@ impl<'d> Builder<'_, 'd> {
     /// as in BehaviorTree.CPP. Unlike there, a problem is reported.
     fn insert(&mut self, name: Cow<'d, str>, spec: TreeSpec<'d>, calls: Calls<'d>, span: Span) {
         if let Some(earlier) = self.forest.spec.trees.get(&name) {
+            if !self.documents.is_own(span.file) {
+                return;
+            }
             let (ignored_span, used_span) = match spec.dialect {
                 Dialect::V4 => (Span::from(earlier.span), span),
                 Dialect::V3 => (span, earlier.span.into()),

@@ -1,6 +1,6 @@
 //! The language version of a file.
 
-use crate::bt::Dialect;
+use crate::bt::{Dialect, is_port_name};
 
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
@@ -82,6 +82,10 @@ impl Format {
             .help(format!("write `<root BTCPP_format=\"{}\">`", format.name()));
         if let Some((span, only)) = because {
             problem = problem.also(span, format!("only version {} has {only}", format.name()));
+        } else if let Some(span) = evidence.ambiguous {
+            problem = problem
+                .also(span, "a text in version 4, and a key of the caller in version 3")
+                .help("write `<root BTCPP_format=\"4\">`, or \"3\" if this is meant as a key");
         }
         diagnostics.push(problem);
         format
@@ -93,6 +97,8 @@ impl Format {
 struct Evidence {
     v3: Option<(Span, &'static str)>,
     v4: Option<(Span, &'static str)>,
+    /// The first argument of a subtree that is a text in version 4 and a key in version 3.
+    ambiguous: Option<Span>,
 }
 
 const V3_NODES: [&str; 7] = [
@@ -171,6 +177,8 @@ impl Evidence {
                 self.v4.get_or_insert((attribute.name_span(), "this port"));
             } else if attribute.value().starts_with("${") {
                 self.v3.get_or_insert((attribute.value_span(), "`${key}`"));
+            } else if id == "SubTree" && is_port_name(name) && is_port_name(attribute.value()) {
+                self.ambiguous.get_or_insert(attribute.value_span());
             }
         }
     }
@@ -226,6 +234,23 @@ mod tests {
         ] {
             let (format, shown) = decide(&text, including);
             assert_eq!((format, shown.len()), (expected, warnings), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_warning_shows_what_depends_on_the_version() {
+        let shown = |value: &str| {
+            let tree = format!("<SubTree ID='X' target='{value}'/>");
+            decide(
+                &format!("<root><BehaviorTree ID='T'>{tree}</BehaviorTree></root>"),
+                None,
+            )
+            .1
+        };
+        let label = "a text in version 4, and a key of the caller in version 3";
+        assert!(shown("goal")[0].contains(label));
+        for value in ["5", "{goal}", ""] {
+            assert!(!shown(value)[0].contains(label), "{value}");
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Documents {
     entries: Vec<FileId>,
     /// The index of the document of each file.
     places: HashMap<FileId, usize>,
+    /// The number of documents whose trees all count. Of the other documents, only the trees that are missing count.
+    own: Option<usize>,
     /// The first file that includes each file.
     included_by: HashMap<FileId, FileId>,
 }
@@ -37,6 +39,18 @@ impl Documents {
     /// The document of a file.
     pub fn document(&self, file: FileId) -> Option<&Document> {
         self.documents.get(*self.places.get(&file)?)
+    }
+
+    /// Lets all documents after those of the first file count only for trees that are missing.
+    pub(super) fn only_first_counts(&mut self) {
+        let entry = self.entries.first().and_then(|file| self.places.get(file));
+        self.own = entry.map(|place| place + 1);
+    }
+
+    /// Whether all trees of a file count.
+    pub(super) fn is_own(&self, file: FileId) -> bool {
+        let place = self.places.get(&file).copied();
+        self.own.is_none_or(|own| place.is_some_and(|place| place < own))
     }
 
     /// Reads the file at `path` and everything it includes.

@@ -13,16 +13,17 @@ use crate::bt::{self, Registry, TreeDef};
 
 use super::code::{Code, Severity};
 use super::compilation::Compilation;
-use super::diagnostic::Diagnostics;
+use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Document, Node};
 use super::files::{AmentIndex, Disk, Files};
 use super::forest::Forest;
 use super::includes::Documents;
 use super::levels::Levels;
-use super::main_tree::{main_tree, misstated_main, outermost_tree, stated_main};
+use super::main_tree::{main_tree, misstated_main, no_such_tree, outermost_tree, several_trees, stated_main};
 use super::palette::Palette;
 use super::render::Colour;
 use super::source::{Sources, Span};
+use super::suppliers::Suppliers;
 
 /// A tree that can run, with the warnings about its files.
 #[derive(Debug)]
@@ -106,8 +107,12 @@ pub struct Loader<'l> {
     trial: Option<&'l Trial<'l>>,
     /// Whether the models of the files make node types known.
     with_models: bool,
+    /// The main tree of checked files.
+    main: Option<&'l str>,
     used: BTreeSet<(PathBuf, String)>,
     parts: BTreeSet<PathBuf>,
+    /// For each file, the other files that define the trees that it needs and does not include.
+    suppliers: HashMap<PathBuf, Vec<PathBuf>>,
 }
 
 /// A trial of a compiled tree. Returns the spans and texts of its faults.
@@ -123,8 +128,10 @@ impl<'l> Loader<'l> {
             levels: Levels::new(),
             trial: None,
             with_models: false,
+            main: None,
             used: BTreeSet::new(),
             parts: BTreeSet::new(),
+            suppliers: HashMap::new(),
         }
     }
 
@@ -140,6 +147,13 @@ impl<'l> Loader<'l> {
     #[must_use]
     pub fn with_models(mut self) -> Self {
         self.with_models = true;
+        self
+    }
+
+    /// Sets the main tree of the files of [`Loader::check_files`].
+    #[must_use]
+    pub fn main(mut self, main: Option<&'l str>) -> Self {
+        self.main = main;
         self
     }
 
@@ -161,7 +175,8 @@ impl<'l> Loader<'l> {
 
     /// Sets the other files of the calls of [`Loader::check_files`]. A tree that another file uses as a subtree gets
     /// its keys there, so only that file is checked for keys that are never written. A file that another file includes
-    /// is checked as a part of it. Call this method last.
+    /// is checked as a part of it. A tree that a file uses and does not include is taken from another file, as in a
+    /// program of BehaviorTree.CPP that registers a folder. Call this method last.
     #[must_use]
     pub fn beside(mut self, paths: &[PathBuf]) -> Self {
         if paths.len() < 2 {
@@ -171,12 +186,14 @@ impl<'l> Loader<'l> {
         let numbers: HashMap<&Path, usize> = identities.iter().map(PathBuf::as_path).zip(0..).collect();
         // For each file, the numbers of the files it includes: all, and those whose trees all count in it.
         let mut includes = vec![(BTreeSet::new(), BTreeSet::new()); paths.len()];
-        for (path, (all, whole)) in paths.iter().zip(&mut includes) {
+        let mut suppliers = Suppliers::default();
+        for (number, (path, (all, whole))) in paths.iter().zip(&mut includes).enumerate() {
             // The problems of these files are reported when they are checked.
             let mut unsaid = Diagnostics::new();
             let documents = Documents::read_file(path, self.files, &self.index, &mut unsaid);
             let entry = documents.entry().map(Document::file);
             let forest = Forest::build(&documents, self.registry, &mut unsaid);
+            suppliers.add(number, &forest, entry);
             let replaced = unsaid.iter().filter(|found| found.code == Code::DuplicateTree);
             let replaced: BTreeSet<_> = replaced.map(|found| found.primary.span.file).collect();
             for document in &documents.documents {
@@ -202,6 +219,14 @@ impl<'l> Loader<'l> {
                     self.used.insert((identity, id.to_owned()));
                 }
             }
+        }
+        for (number, path) in paths.iter().enumerate() {
+            let mut found = Vec::new();
+            for (supplier, id) in suppliers.of(number, paths) {
+                found.push(paths[supplier].clone());
+                self.used.insert((identities[supplier].clone(), id));
+            }
+            self.suppliers.insert(self.files.identity(path), found);
         }
         for (identity, (_, whole)) in identities.iter().zip(&includes) {
             let number = numbers.get(identity.as_path());
@@ -318,22 +343,49 @@ impl<'l> Loader<'l> {
     /// Checks files and all their trees, as if each tree that no other tree calls were to run.
     pub fn check_files(&self, paths: &[&Path]) -> Checked {
         let mut diagnostics = Diagnostics::new();
-        let documents = Documents::read_files(paths, self.files, &self.index, &mut diagnostics);
+        let suppliers = match paths {
+            [path] => self.suppliers.get(&self.files.identity(path)),
+            _ => None,
+        };
+        let suppliers = suppliers.map_or(&[][..], Vec::as_slice);
+        let all: Vec<&Path> = paths
+            .iter()
+            .copied()
+            .chain(suppliers.iter().map(PathBuf::as_path))
+            .collect();
+        let mut documents = Documents::read_files(&all, self.files, &self.index, &mut diagnostics);
+        if !suppliers.is_empty() {
+            documents.only_first_counts();
+        }
         let registry = self.registry(&documents);
         let forest = Forest::build(&documents, &registry, &mut diagnostics);
-        if let Some(problem) = misstated_main(&documents, &forest) {
-            diagnostics.push(problem);
-        }
+        diagnostics.extend(self.problem_of_main(&documents, &forest));
         let mut compilation = Compilation::new(&registry, &documents, &forest, &mut diagnostics);
         if let Some(trial) = self.trial {
             compilation.try_on(trial);
         }
-        compilation.rest(self.alone(&documents, &forest).as_deref(), false);
+        let main = match self.main {
+            Some(main) => Some(Cow::Borrowed(main)),
+            None => self.alone(&documents, &forest),
+        };
+        compilation.rest(main.as_deref(), false);
         self.grade(&documents, &mut diagnostics);
         Checked {
             diagnostics,
             sources: documents.sources,
         }
+    }
+
+    /// The problem of checked files with their main tree, if any.
+    fn problem_of_main(&self, documents: &Documents, forest: &Forest<'_>) -> Option<Diagnostic> {
+        let Some(main) = self.main else {
+            let source = documents.sources.get(documents.entry()?.file())?;
+            let identity = self.files.identity(Path::new(source.name()));
+            let is_used = |id: &str| self.used.contains(&(identity.clone(), id.to_owned()));
+            return misstated_main(documents, forest).or_else(|| several_trees(documents, forest, is_used));
+        };
+        let span = documents.entry()?.root()?.name_span();
+        (!forest.spec.trees.contains_key(main)).then(|| no_such_tree(main, span, forest))
     }
 
     fn load(
@@ -481,7 +533,7 @@ mod tests {
         // Each of two trees may exist for other files.
         assert_eq!(
             warnings_of("<BehaviorTree ID='C'><IsDay/></BehaviorTree>"),
-            [""; 0]
+            ["main.xml:1:2: note[NT0217]: several trees can be the one to run, and the file names none"]
         );
     }
 
@@ -585,6 +637,74 @@ mod tests {
         assert_eq!(warnings_of(&gives, &[lib.clone(), main.clone()]), [""; 0]);
         assert_eq!(warnings_of(&forgets, &[lib.clone(), main]), [never]);
         assert_eq!(warnings_of(&gives, &[lib]), [never]);
+    }
+
+    #[test]
+    fn files_that_need_each_other_are_one_set() {
+        let registry = registry();
+        let tree = |id: &str, node: &str| {
+            format!("<root BTCPP_format='4'><BehaviorTree ID='{id}'>{node}</BehaviorTree></root>")
+        };
+        let [main, other, third] = [
+            tree("Main", "<SubTree ID='Other' text='five'/>"),
+            tree(
+                "Other",
+                "<Sequence><Say message='{text}'/><SubTree ID='Third'/></Sequence>",
+            ),
+            tree("Third", "<IsDay/>")
+                .replace("</root>", "<BehaviorTree ID='Main'><Wait/></BehaviorTree></root>"),
+        ];
+        let files = memory(&[("main.xml", &main), ("other.xml", &other), ("third.xml", &third)]);
+        let lines_of = |names: &[&str], main: Option<&str>| {
+            let paths: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
+            let loader = Loader::new(&registry)
+                .files(&files, AmentIndex::default())
+                .main(main)
+                .beside(&paths);
+            let all: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+            let sets = if main.is_some() {
+                vec![&all[..]]
+            } else {
+                all.chunks(1).collect()
+            };
+            let checked = sets.into_iter().map(|set| loader.check_files(set));
+            checked
+                .flat_map(|checked| lines(&checked.diagnostics, &checked.sources))
+                .collect::<Vec<_>>()
+        };
+        // The tree `Main` of the third file does not count for the first one.
+        assert_eq!(lines_of(&["main.xml", "other.xml", "third.xml"], None), [""; 0]);
+        let unknown = "main.xml:1:61: error[NT0501]: there is no tree `Other`";
+        assert_eq!(lines_of(&["main.xml"], None), [unknown]);
+        assert_eq!(
+            lines_of(&["third.xml"], None),
+            ["third.xml:1:2: note[NT0217]: several trees can be the one to run, and the file names none"]
+        );
+        assert_eq!(lines_of(&["third.xml"], Some("Third")), [""; 0]);
+        assert_eq!(
+            lines_of(&["third.xml"], Some("Thrid")),
+            ["third.xml:1:2: error[NT0215]: there is no tree `Thrid`"]
+        );
+    }
+
+    #[test]
+    fn a_tree_that_doubles_is_refused_before_it_is_built() {
+        let tree = |number: usize| {
+            let next = format!("<SubTree ID='T{}'/>", number + 1).repeat(2);
+            format!("<BehaviorTree ID='T{number}'><Sequence>{next}</Sequence></BehaviorTree>")
+        };
+        let trees: String = (0..30).map(tree).collect();
+        let content = format!("{trees}<BehaviorTree ID='T30'><IsDay/></BehaviorTree>");
+        let begin = Instant::now();
+        let text = format!("<root BTCPP_format='4' main_tree_to_execute='T0'>{content}</root>");
+        assert_eq!(
+            problems(&[("main.xml", &text)], None),
+            [
+                "main.xml:1:68: error[NT0505]: the tree `T0` has 4294967293 nodes once its subtrees are in place; the \
+                 limit is 1500000"
+            ]
+        );
+        assert!(begin.elapsed().as_millis() < 500, "{:?}", begin.elapsed());
     }
 
     #[test]

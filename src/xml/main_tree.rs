@@ -84,15 +84,39 @@ pub(super) fn outermost_tree<'d>(documents: &Documents, forest: &Forest<'d>) -> 
         return None;
     }
     let called = forest.called();
-    let mut outer = forest
-        .spec
-        .trees
-        .iter()
-        .filter(|(id, _)| !called.contains(id.as_ref()));
+    let mut outer =
+        forest.spec.trees.iter().filter(|(id, tree)| {
+            !called.contains(id.as_ref()) && documents.is_own(Span::from(tree.span).file)
+        });
     let (Some((only, tree)), None) = (outer.next(), outer.next()) else {
         return None;
     };
     (Span::from(tree.span).file == documents.entry()?.file()).then(|| only.clone())
+}
+
+/// A note if the requested file has several trees, and no other tree uses them, and none is to run. `is_used` tells
+/// whether another file uses a tree.
+pub(super) fn several_trees(
+    documents: &Documents,
+    forest: &Forest<'_>,
+    is_used: impl Fn(&str) -> bool,
+) -> Option<Diagnostic> {
+    let entry = documents.entry()?;
+    if main_attribute(documents).is_some() {
+        return None;
+    }
+    let called = forest.called();
+    let mut outer = forest.spec.trees.iter().filter(|(id, tree)| {
+        Span::from(tree.span).file == entry.file() && !called.contains(id.as_ref()) && !is_used(id)
+    });
+    let ((first, _), (_, second)) = (outer.next()?, outer.next()?);
+    let message = "several trees can be the one to run, and the file names none";
+    let problem = Diagnostic::new(Code::SeveralTrees, entry.root()?.name_span(), message)
+        .also(second.span.into(), "the second one")
+        .help(format!(
+            "write `<root main_tree_to_execute=\"{first}\">`, or name the tree where you start it"
+        ));
+    Some(problem)
 }
 
 pub(super) fn no_such_tree(name: &str, span: Span, forest: &Forest<'_>) -> Diagnostic {

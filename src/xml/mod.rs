@@ -36,6 +36,7 @@ mod read_attributes;
 mod render;
 mod report;
 mod source;
+mod suppliers;
 
 pub use code::{Code, Severity, UnknownCode};
 pub use convert::convert;

@@ -187,7 +187,12 @@ impl Compiler<'_, '_> {
                     .to_owned(),
             )
         } else {
-            nearest(&spec.id, types).map(|near| format!("did you mean `{near}`?"))
+            Some(match nearest(&spec.id, types) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "a node of your own program needs a declaration: put it into a `<TreeNodesModel>` of the file, or \
+                         name a palette with --palette"
+                    .to_owned(),
+            })
         };
         self.problems.push(problem);
     }

@@ -39,8 +39,11 @@ impl<'f, 's> Compiler<'f, 's> {
                 spec.span,
                 format!("there is no tree `{}`", spec.id),
             );
-            problem.help = nearest(&spec.id, self.forest.trees.keys().map(|id| &**id))
-                .map(|near| format!("did you mean `{near}`?"));
+            let near = nearest(&spec.id, self.forest.trees.keys().map(|id| &**id));
+            problem.help = Some(match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "include the file that defines it, or name that file in the same command".to_owned(),
+            });
             self.problems.push(problem);
             return;
         };

@@ -1,11 +1,12 @@
-//! Warns of keys that are read but never written, and of keys that are assigned to but never created.
+//! Warns of keys that are read but never written, of keys that are assigned to but never created, and of keys that are
+//! written but never read beside one of almost the same name.
 
 use crate::bt::blackboard::ScopeId;
 use crate::bt::problem::{Problem, ProblemKind};
 use crate::bt::registry::Provided;
-use crate::bt::scope::{Scopes, SlotUse};
+use crate::bt::scope::{Scopes, SlotUse, are_compatible};
 use crate::bt::spec::ModelPort;
-use crate::bt::suggest::nearest;
+use crate::bt::suggest::{is_typo, nearest};
 
 /// The writers of keys outside of the tree.
 pub(crate) struct Written<'l> {
@@ -22,7 +23,57 @@ impl Written<'_> {
             && (self.provided.contains_key(&*slot.key)
                 || self.ports.iter().any(|port| port.name == *slot.key))
     }
+
+    /// The keys that are written and never read. At most as many as a person would look through.
+    fn unread(&self) -> Vec<&SlotUse> {
+        let mut is_read = vec![false; self.scopes.slots.len()];
+        for access in self.scopes.accesses.iter().filter(|access| access.reads) {
+            is_read[access.slot.0 as usize] = true;
+        }
+        let slots = self.scopes.slots.iter().zip(is_read);
+        let unread = slots.filter(|(slot, is_read)| {
+            !is_read && slot.written_at.is_some() && !slot.global && !self.is_provided(slot)
+        });
+        unread.map(|(slot, _)| slot).take(MAX_UNREAD).collect()
+    }
+
+    /// The key without reader whose name is a typing error of this one.
+    fn mistyped<'u>(unread: &[&'u SlotUse], slot: &SlotUse) -> Option<&'u SlotUse> {
+        let fits = |other: &&&SlotUse| match (other.info, slot.info.or(slot.provided)) {
+            (Some(written), Some(read)) => are_compatible(written, read),
+            _ => true,
+        };
+        let near = unread
+            .iter()
+            .filter(|other| other.scope == slot.scope && is_typo(&other.key, &slot.key));
+        near.copied().find(|other| fits(&other))
+    }
+
+    /// Reports keys without reader whose names are typing errors of keys that the calling program writes, so that their
+    /// readers get an old value.
+    fn report_mistyped(&self, unread: &[&SlotUse], problems: &mut Vec<Problem>) {
+        for slot in &self.scopes.slots {
+            let Some(span) = slot.read_at.filter(|_| !slot.written && self.is_provided(slot)) else {
+                continue;
+            };
+            if let Some(other) = Self::mistyped(unread, slot)
+                && let Some(written_at) = other.written_at
+            {
+                let message = format!("the key `{}` is written and never read", other.key);
+                let problem = Problem::new(ProblemKind::MistypedKey, written_at, message)
+                    .related(
+                        span,
+                        format!("`{}` is read here, and no node writes it", slot.key),
+                    )
+                    .help(format!("did you mean `{}`?", slot.key));
+                problems.push(problem);
+            }
+        }
+    }
 }
+
+/// Maximum number of keys without reader that are compared with others.
+const MAX_UNREAD: usize = 100;
 
 pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
     if written.scopes.writes_any {
@@ -38,6 +89,8 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
         .chain(written.provided.keys().map(String::as_str))
         .take(200)
         .collect();
+    let unread = written.unread();
+    written.report_mistyped(&unread, problems);
     let mut looked_up = 0;
     for slot in &written.scopes.slots {
         let Some(span) = slot.assigned_at.or(slot.read_at) else {
@@ -57,8 +110,12 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
             None => format!("the key `{}` is never written", slot.key),
         };
         looked_up += 1;
-        let near = match slot.scope {
-            ScopeId::ROOT if looked_up <= 100 => nearest(&slot.key, known.iter().copied()),
+        let mistyped = (looked_up <= 100)
+            .then(|| Written::mistyped(&unread, slot))
+            .flatten();
+        let near = match (mistyped, slot.scope) {
+            (Some(other), _) => Some(&*other.key),
+            (None, ScopeId::ROOT) if looked_up <= 100 => nearest(&slot.key, known.iter().copied()),
             _ => None,
         };
         let help = match near {
@@ -80,7 +137,11 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
                 )
             }
         };
-        problems.push(Problem::new(ProblemKind::NeverWritten, span, message).help(help));
+        let mut problem = Problem::new(ProblemKind::NeverWritten, span, message).help(help);
+        if let Some((other, place)) = mistyped.and_then(|other| Some((other, other.written_at?))) {
+            problem = problem.related(place, format!("`{}` is written here and never read", other.key));
+        }
+        problems.push(problem);
     }
 }
 
