@@ -50,6 +50,12 @@ impl MockRun {
         }
     }
 
+    /// Adds an observer.
+    pub(crate) fn observe(&mut self, observer: impl Observer + 'static) {
+        let both = (self.halt_recorder.clone(), observer);
+        self.tree.set_observer(Some(Box::new(both)));
+    }
+
     pub(crate) fn definition(&self) -> &Arc<TreeDef> {
         self.tree.definition()
     }

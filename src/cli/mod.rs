@@ -13,6 +13,7 @@ use crate::bt::Registry;
 mod check;
 mod completions;
 mod convert;
+mod coverage;
 #[cfg(feature = "ros")]
 mod drive;
 mod log;
@@ -20,6 +21,7 @@ mod mock_run;
 mod mocks;
 mod models;
 mod palette;
+mod recorded_scenario;
 mod replay;
 #[cfg(feature = "ros")]
 mod run;
@@ -80,6 +82,8 @@ enum Command {
     Log(log::Arguments),
     /// Run the inputs of a recorded navigation through its tree again, or through another one.
     Replay(replay::Arguments),
+    /// Count which nodes of a tree ran, succeeded, failed and were halted in recordings and scenarios.
+    Coverage(coverage::Arguments),
     /// Send a navigation goal and show the tree while it runs.
     #[cfg(feature = "ros")]
     Drive(drive::Arguments),
@@ -115,6 +119,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
         Some(Command::Completions(arguments)) => completions::run(&arguments),
         Some(Command::Log(arguments)) => log::run(&arguments),
         Some(Command::Replay(arguments)) => replay::run(&arguments, registry),
+        Some(Command::Coverage(arguments)) => coverage::run(&arguments, registry),
         #[cfg(feature = "ros")]
         Some(Command::Drive(arguments)) => drive::run(&arguments, &registry),
         #[cfg(feature = "ros")]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Exit, errln, outln};
+use super::{Exit, errln, outln, recorded_scenario};
 use crate::bt::Registry;
 use crate::record::Recording;
 use crate::record::replay::{Difference, Replay, Replayed, Step};
@@ -21,12 +21,16 @@ pub(crate) struct Arguments {
     /// ID of the tree in that file. Default: its main tree.
     #[arg(long, value_name = "ID", requires = "tree")]
     tree_id: Option<String>,
+    /// File for a scenario of the run, which `navtree test` checks.
+    #[arg(long, value_name = "FILE", conflicts_with = "tree")]
+    to_scenario: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
-    let result = match &arguments.tree {
-        None => replay(arguments, registry),
-        Some(tree) => replay_other(arguments, tree, registry),
+    let result = match (&arguments.tree, &arguments.to_scenario) {
+        (Some(tree), _) => replay_other(arguments, tree, registry),
+        (None, Some(file)) => write_scenario(arguments, file, &registry),
+        (None, None) => replay(arguments, registry),
     };
     result.unwrap_or_else(|message| {
         errln!("navtree replay: {}: {message}", arguments.file.display());
@@ -107,6 +111,25 @@ fn describe(recording: &Recording, record: &StoredRecord) -> String {
         }
         other => format!("{other:?}"),
     }
+}
+
+/// Writes a scenario of the run.
+fn write_scenario(arguments: &Arguments, file: &Path, registry: &Registry) -> Result<Exit, String> {
+    let recording = read(arguments)?;
+    let stem = arguments.file.file_stem().unwrap_or_default().to_string_lossy();
+    let scenario = recorded_scenario::make(&recording, registry, &stem)?;
+    std::fs::write(file, &scenario.text).map_err(|error| format!("{}: {error}", file.display()))?;
+    let [ticks, all] = scenario.ticks;
+    outln!(
+        "{}: {ticks} of {all} ticks and halts, in which something changes; run it with `navtree test {}`",
+        file.display(),
+        file.display()
+    );
+    let Some(differences) = scenario.differences else {
+        return Ok(Exit::Success);
+    };
+    errln!("the scenario does not pass, because a node needs more than its mocks give it:\n{differences}");
+    Ok(Exit::Problems)
 }
 
 /// Runs another tree, and tells what it does.

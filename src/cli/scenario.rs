@@ -40,6 +40,7 @@ use super::mock_run::{MockRun, Snapshot};
 use super::mocks::Mocks;
 use super::yaml::{self, Mapping};
 use crate::bt::{NodeIndex, Registry, Substitutions, TreeDef};
+use crate::record::coverage::Coverage;
 use crate::xml::Loader;
 
 /// One scenario of a file.
@@ -195,9 +196,16 @@ impl Scenario {
     /// # Errors
     /// The error in the file, after its name, line and column.
     pub(crate) fn read(path: &Path) -> Result<Vec<Self>, String> {
-        let text = yaml::read(path)?;
+        Self::parse(path, &yaml::read(path)?)
+    }
+
+    /// Reads all scenarios of a text. The path is for messages, and for names.
+    ///
+    /// # Errors
+    /// As [`Scenario::read`].
+    pub(crate) fn parse(path: &Path, text: &str) -> Result<Vec<Self>, String> {
         let mut scenarios = Vec::new();
-        for document in serde_yaml::Deserializer::from_str(&text) {
+        for document in serde_yaml::Deserializer::from_str(text) {
             let DocumentScenarios(more) =
                 DocumentScenarios::deserialize(document).map_err(|error| yaml::parser_error(path, &error))?;
             scenarios.extend(more);
@@ -258,6 +266,19 @@ impl Scenario {
     /// # Errors
     /// All differences, with the full expected and observed values.
     pub(crate) fn run(&self, directory: &Path, registry: &Registry) -> Result<(), String> {
+        self.run_observed(directory, registry, None)
+    }
+
+    /// Runs the scenario and counts what its nodes do.
+    ///
+    /// # Errors
+    /// As [`Scenario::run`].
+    pub(crate) fn run_observed(
+        &self,
+        directory: &Path,
+        registry: &Registry,
+        coverage: Option<&Coverage>,
+    ) -> Result<(), String> {
         let mut registry = registry.clone();
         match &self.substitutions {
             Some(file) => apply_substitutions(&directory.join(file), &mut registry)?,
@@ -293,6 +314,9 @@ impl Scenario {
             ));
         }
         let mut run = MockRun::new(loaded.def, Duration::from_millis(self.period), self.drain);
+        if let Some(coverage) = coverage {
+            run.observe(coverage.clone());
+        }
         run.seed(self.seed);
         for (key, value) in &self.set {
             run.set(key, value)?;

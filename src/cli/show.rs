@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use super::{Exit, TreeArguments};
-use crate::bt::Registry;
-use crate::monitor::drawing;
+use crate::bt::{Registry, TreeDef};
+use crate::monitor::drawing::{self, Marks};
 use crate::xml::{Colour, Loader};
 
 #[derive(clap::Args)]
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     /// Indented text.
     Text,
     /// Graphviz (DOT).
@@ -34,6 +34,18 @@ enum Format {
     Svg,
     /// Mermaid diagram for Markdown.
     Mermaid,
+}
+
+impl Format {
+    /// Draws a tree.
+    pub(crate) fn draw(self, def: &TreeDef, marks: &Marks) -> String {
+        match self {
+            Self::Text => drawing::text(def, marks),
+            Self::Dot => drawing::dot(def, marks),
+            Self::Svg => drawing::svg(def, marks),
+            Self::Mermaid => drawing::mermaid(def, marks),
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
@@ -55,13 +67,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
         .load_file(&arguments.file, arguments.tree.as_deref())
     {
         Ok(loaded) => {
-            let text = match arguments.format {
-                Format::Text => drawing::text(&loaded.def),
-                Format::Dot => drawing::dot(&loaded.def),
-                Format::Svg => drawing::svg(&loaded.def),
-                Format::Mermaid => drawing::mermaid(&loaded.def),
-            };
-            super::out(&text);
+            super::out(&arguments.format.draw(&loaded.def, &Marks::default()));
             Exit::Success
         }
         Err(refused) => {

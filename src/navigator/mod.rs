@@ -47,7 +47,7 @@ mod preemption_tests;
 mod received_message_tests;
 mod recording;
 #[cfg(test)]
-mod recording_tests;
+pub(crate) mod recording_tests;
 #[cfg(test)]
 mod replaced_goal_tests;
 mod robot;

@@ -8,11 +8,13 @@
 //! | [`recorder`] | the flight recorder: keeps the last minutes, and writes them to a file |
 //! | [`stored`], [`codec`] | the records in a file |
 //! | [`Recording`] | a file that was read |
+//! | [`coverage`] | counts which nodes ran in several recordings |
 //! | [`replay`] | runs the inputs of a recording through a tree again |
 #![forbid(unsafe_code)]
 
 mod cdr;
 pub mod codec;
+pub mod coverage;
 pub mod event;
 mod file;
 mod files;

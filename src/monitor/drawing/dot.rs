@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::{label, ports};
+use super::{Marks, label, ports};
 use crate::bt::{NodeKind, TreeDef};
 
-/// A `digraph` whose node names are the uids of the tree nodes.
-pub fn dot(def: &TreeDef) -> String {
+/// A `digraph` whose node names are the uids of the tree nodes. The colour of a node is that of its mark.
+pub fn dot(def: &TreeDef, marks: &Marks) -> String {
     let mut out = format!(
         "digraph \"{}\" {{\n  node [fontname=\"sans-serif\"];\n",
         escape(def.id())
@@ -22,9 +22,14 @@ pub fn dot(def: &TreeDef) -> String {
         let ports: String = ports(def, node)
             .map(|(name, value)| format!("\\n{}={}", escape(name), escape(value)))
             .collect();
+        let (note, style) = marks.get(node).map_or_else(Default::default, |mark| {
+            let note = format!("\\n{}", escape(&mark.note));
+            let style = format!(", style=filled, fillcolor=\"{}\"", mark.shade.colour());
+            (note, style)
+        });
         let _ = writeln!(
             out,
-            "  n{} [shape={shape}, label=\"{}{ports}\"];",
+            "  n{} [shape={shape}{style}, label=\"{}{ports}{note}\"];",
             node.index() + 1,
             escape(&label(def, node))
         );

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::label;
+use super::{Marks, label};
 use crate::bt::{NodeKind, TreeDef};
 
-/// A `flowchart` from the root down.
-pub fn mermaid(def: &TreeDef) -> String {
+/// A `flowchart` from the root down. The colour of a node is that of its mark.
+pub fn mermaid(def: &TreeDef, marks: &Marks) -> String {
     let mut out = "flowchart TD\n".to_owned();
     for (node, info) in def.nodes() {
         let (open, close) = match info.kind {
@@ -16,8 +16,15 @@ pub fn mermaid(def: &TreeDef) -> String {
             NodeKind::Decorator => ("{", "}"),
             NodeKind::SubTree => ("[[", "]]"),
         };
-        let text = escape(&label(def, node));
+        let mut text = escape(&label(def, node));
+        let mark = marks.get(node);
+        if let Some(mark) = mark {
+            let _ = write!(text, "<br/>{}", escape(&mark.note));
+        }
         let _ = writeln!(out, "  n{}{open}\"{text}\"{close}", node.index() + 1);
+        if let Some(mark) = mark {
+            let _ = writeln!(out, "  style n{} fill:{}", node.index() + 1, mark.shade.colour());
+        }
         for child in def.children(node) {
             let _ = writeln!(out, "  n{} --> n{}", node.index() + 1, child.index() + 1);
         }

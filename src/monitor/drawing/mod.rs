@@ -3,11 +3,13 @@
 use crate::bt::{NodeIndex, TreeDef};
 
 mod dot;
+mod marks;
 mod mermaid;
 mod svg;
 mod text;
 
 pub use dot::dot;
+pub use marks::{Mark, Marks, Shade};
 pub use mermaid::mermaid;
 pub use svg::svg;
 pub use text::text;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{label, ports};
+use super::{Marks, label, ports};
 use crate::bt::{NodeIndex, NodeKind, TreeDef};
 use crate::xml::escape;
 
@@ -22,12 +22,12 @@ struct Cell {
     span: f64,
 }
 
-/// The tree from the root downwards, each node with its ports. Subtrees are side by side.
-pub fn svg(def: &TreeDef) -> String {
+/// The tree from the root downwards, each node with its ports and its mark. Subtrees are side by side.
+pub fn svg(def: &TreeDef, marks: &Marks) -> String {
     let nodes: Vec<NodeIndex> = def.nodes().map(|(node, _)| node).collect();
     let children =
         |index: usize| -> Vec<usize> { def.children(nodes[index]).map(NodeIndex::index).collect() };
-    let mut cells: Vec<Cell> = nodes.iter().map(|node| measure(def, *node)).collect();
+    let mut cells: Vec<Cell> = nodes.iter().map(|node| measure(def, marks, *node)).collect();
     // Pre-order: children come after their parents, so one backward pass sums the widths.
     for index in (0..cells.len()).rev() {
         let children = children(index);
@@ -49,12 +49,13 @@ pub fn svg(def: &TreeDef) -> String {
             left += cells[child].span + GAP_X;
         }
     }
-    draw(def, &cells)
+    draw(def, marks, &cells)
 }
 
-fn measure(def: &TreeDef, node: NodeIndex) -> Cell {
+fn measure(def: &TreeDef, marks: &Marks, node: NodeIndex) -> Cell {
     let mut lines = vec![label(def, node)];
     lines.extend(ports(def, node).map(|(name, value)| format!("{name} = {value}")));
+    lines.extend(marks.get(node).map(|mark| mark.note.clone()));
     let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
     let width = longest as f64 * CHARACTER + 16.0;
     let height = lines.len() as f64 * LINE + 10.0;
@@ -68,7 +69,7 @@ fn measure(def: &TreeDef, node: NodeIndex) -> Cell {
     }
 }
 
-fn draw(def: &TreeDef, cells: &[Cell]) -> String {
+fn draw(def: &TreeDef, marks: &Marks, cells: &[Cell]) -> String {
     let width = cells.iter().map(|cell| cell.x + cell.span).fold(0.0, f64::max) + GAP_X;
     let height = cells.iter().map(|cell| cell.y + cell.height).fold(0.0, f64::max) + GAP_X;
     let mut out = format!(
@@ -96,6 +97,7 @@ fn draw(def: &TreeDef, cells: &[Cell]) -> String {
             NodeKind::Decorator => ("#fdf0d5", 2),
             NodeKind::SubTree => ("#efe3fb", 2),
         };
+        let fill = marks.get(node).map_or(fill, |mark| mark.shade.colour());
         let _ = writeln!(
             out,
             "<rect x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"{radius}\" fill=\"{fill}\" \

@@ -9,6 +9,8 @@ mod link;
 mod run;
 mod script;
 mod step;
+mod visits;
 
 pub use run::{Difference, Replay, ReplayError, Replayed, load_tree};
 pub use step::{Step, StepKind, steps};
+pub use visits::{Visit, Visits};
