@@ -13,6 +13,7 @@ use navtree::msg::{Header, Path, Pose, PoseStamped, Stamp, TransformStamped};
 use navtree::nav::{
     EndpointKind, Event, Form, Link, LinkError, Payload, Settings, TopicId, TopicSpec, TransformError, World,
 };
+use navtree::record::{RecordedLink, Stream, Tracer};
 use navtree::xml::Loader;
 
 /// A planner that answers at once, with a new path each time, and a controller that never arrives.
@@ -248,7 +249,7 @@ const OF_NAV2: &str = r#"<root BTCPP_format="4"><BehaviorTree ID="LikeNav2">
 </BehaviorTree></root>"#;
 
 #[allow(clippy::panic)] // without a valid tree there is nothing to measure
-fn tree(text: &str, rate: &str, registry: &Registry) -> Tree {
+fn tree(text: &str, rate: &str, registry: &Registry, stream: Option<&Stream>) -> Tree {
     let text = text.replace("hz=\"1.0\"", &format!("hz=\"{rate}\""));
     let def = match Loader::new(registry).load_text("tree.xml", &text, FilePath::new("."), None) {
         Ok(loaded) => loaded.def,
@@ -266,9 +267,16 @@ fn tree(text: &str, rate: &str, registry: &Registry) -> Tree {
         paths: [path(0.0), path(0.1)],
         planned: 0,
     };
-    let mut tree = Tree::new(def);
-    tree.insert_resource(World::new(Box::new(link), Settings::default()));
+    let link: Box<dyn Link> = match stream {
+        None => Box::new(link),
+        Some(stream) => Box::new(RecordedLink::new(Box::new(link), stream.clone())),
+    };
+    let mut tree = Tree::new(Arc::clone(&def));
+    tree.insert_resource(World::new(link, Settings::default()));
     let _ = tree.attach(Time::ZERO);
+    if let Some(stream) = stream {
+        tree.set_observer(Some(Box::new(Tracer::new(stream.clone(), &def))));
+    }
     let goal = PoseStamped::in_frame("map", Pose::planar(10.0, 0.0, 0.0));
     assert!(tree.set("goal", Arc::new(goal)).is_ok(), "the key is free");
     tree
@@ -290,9 +298,30 @@ pub(crate) fn cases() -> [(&'static str, Tree); 4] {
     let mut without_ros = registry.clone();
     without_ros.set_substitute(Some(Arc::new(WithoutRos)));
     [
-        ("cruising", tree(OF_NAV2, "0.001", &without_ros)),
-        ("replanning", tree(OF_NAV2, "1000", &without_ros)),
-        ("cruising_with_goals", tree(DEFAULT, "0.001", &registry)),
-        ("replanning_with_goals", tree(DEFAULT, "1000", &registry)),
+        ("cruising", tree(OF_NAV2, "0.001", &without_ros, None)),
+        ("replanning", tree(OF_NAV2, "1000", &without_ros, None)),
+        ("cruising_with_goals", tree(DEFAULT, "0.001", &registry, None)),
+        ("replanning_with_goals", tree(DEFAULT, "1000", &registry, None)),
+    ]
+}
+
+/// The same trees, recorded in a stream.
+#[allow(dead_code)] // `cruise` does not record
+pub(crate) fn recorded_cases(stream: &Stream) -> [(&'static str, Tree); 4] {
+    let registry = navtree::nav::registry();
+    let mut without_ros = registry.clone();
+    without_ros.set_substitute(Some(Arc::new(WithoutRos)));
+    let stream = Some(stream);
+    [
+        ("recorded_cruising", tree(OF_NAV2, "0.001", &without_ros, stream)),
+        ("recorded_replanning", tree(OF_NAV2, "1000", &without_ros, stream)),
+        (
+            "recorded_cruising_with_goals",
+            tree(DEFAULT, "0.001", &registry, stream),
+        ),
+        (
+            "recorded_replanning_with_goals",
+            tree(DEFAULT, "1000", &registry, stream),
+        ),
     ]
 }

@@ -252,6 +252,29 @@ fn a_navigation_tree_does_not_allocate_when_it_cruises_nor_when_it_replans() {
     }
 }
 
+#[test]
+fn g1_a_recorded_tick_does_not_allocate() {
+    let stream = navtree::record::Stream::default();
+    let mut distributor = stream.distribute();
+    for (name, mut tree) in robot::recorded_cases(&stream) {
+        let mut now = 0;
+        let mut run = || {
+            let mut count = 0;
+            for _ in 0..300 {
+                let before = COUNT.get();
+                robot::tick(&mut tree, &mut now);
+                count += COUNT.get() - before;
+                // Another thread does this in the node.
+                distributor.distribute();
+            }
+            count
+        };
+        run();
+        assert_eq!(run(), 0, "{name}");
+    }
+    assert_eq!(stream.lost(), 0);
+}
+
 /// Reading, checking and compiling allocate in proportion to the file.
 #[test]
 fn loading_makes_few_allocations_per_node() {
