@@ -11,6 +11,12 @@ from support.executable import ROOT, Process, ProcessStack
 from support.fixtures import stack, stack_factory  # noqa: F401 - fixtures for every test
 
 
+@pytest.fixture(scope="session", autouse=True)
+def log_folder(tmp_path_factory):
+    """Keep logs and recordings of nodes out of the home directory."""
+    os.environ["ROS_LOG_DIR"] = str(tmp_path_factory.mktemp("ros_log"))
+
+
 @pytest.fixture(autouse=True)
 def ros_domain(monkeypatch):
     """Set a ROS domain for this test and its child processes; discovery stays on this machine."""

@@ -52,6 +52,8 @@ class Simulation:
         defaults = {
             "autostart_node": True,
             "use_sim_time": True,
+            # Tests of recordings turn it on.
+            "record_on": "never",
             # 5 ms of real time: the period in which the node reads the simulated clock.
             "bt_loop_duration": 100,
             "feedback_rate": 2.0,
