@@ -347,6 +347,26 @@ impl RosNode {
         self.timer(first, trigger, move |_| act());
     }
 
+    /// Like [`RosNode::whenever_due`], on the thread of the listening node. It is awake most often, and its waits cost
+    /// least.
+    ///
+    /// # Errors
+    /// [`RosError`] if that node does not answer.
+    pub(super) fn whenever_due_on_listener(
+        &mut self,
+        first: Duration,
+        trigger: TimerTrigger,
+        act: impl FnMut() -> Duration + Send + 'static,
+    ) -> Result<(), RosError> {
+        match &self.listener {
+            Some(listener) => listener.ask(PATIENCE, move |node| node.whenever_due(first, trigger, act)),
+            None => {
+                self.whenever_due(first, trigger, act);
+                Ok(())
+            }
+        }
+    }
+
     /// Like [`RosNode::whenever_due`], for actions that read the node or the graph.
     pub(super) fn whenever_due_with_node(
         &mut self,

@@ -16,6 +16,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The period of the checks whether a pause is over, if no message ends it. At the heartbeat's own period, a node
 /// without a manager was woken ten times a second.
 const PAUSE_CHECK_PERIOD: Duration = Duration::from_secs(1);
+/// The time without a spin of the node's own thread after which it does not answer. It spins at least twice in this time.
+const SILENCE: Duration = Duration::from_secs(1);
 /// The number of messages at the end of the bond: a peer that is just joining could miss a single one.
 const END_MESSAGES: u32 = 3;
 
@@ -23,9 +25,9 @@ const END_MESSAGES: u32 = 3;
 /// period. When it ends, or when the other side reports its end, it publishes the end. The manager forms the bond, and
 /// shuts the stack down when it breaks.
 ///
-/// The heartbeat is sent on the node's own thread, so it shows that the node answers. If no heartbeat of the other side
-/// arrived during the timeout of either side, nothing listens, and the heartbeat pauses until the next one arrives: a
-/// heartbeat without a listener used 0.3 % of a core.
+/// The listening node's thread sends the heartbeat, and only while the node's own thread answers. In the own thread, the
+/// ten waits per second used 0.4 % of a core. If no heartbeat of the other side arrived during the timeout of either
+/// side, nothing listens, and the heartbeat pauses until the next one arrives.
 #[derive(Clone)]
 pub struct Bond {
     shared: Arc<Shared>,
@@ -47,6 +49,8 @@ struct Shared {
     /// Makes the next heartbeat due when a pause is over.
     trigger: TimerTrigger,
     inner: Mutex<Inner>,
+    /// The time of the last spin of the node's own thread. Not in `inner`, which is locked while a heartbeat is sent.
+    last_spin: Mutex<Instant>,
 }
 
 struct Inner {
@@ -90,9 +94,14 @@ impl Bond {
                 is_started: false,
                 heartbeats_until: Instant::now(),
             }),
+            last_spin: Mutex::new(Instant::now()),
+        });
+        let spinning = Arc::clone(&shared);
+        node.every(Duration::ZERO, move || {
+            *lock(&spinning.last_spin) = Instant::now();
         });
         let sender = Arc::clone(&shared);
-        node.whenever_due(period, shared.trigger.clone(), move || {
+        node.whenever_due_on_listener(period, shared.trigger.clone(), move || {
             let mut inner = sender.lock();
             if inner.is_started && Instant::now() >= inner.heartbeats_until && sender.breaks {
                 tracing::warn!("bond broken: no heartbeat from the lifecycle manager in time");
@@ -101,9 +110,11 @@ impl Bond {
             if !inner.is_started || Instant::now() >= inner.heartbeats_until {
                 return PAUSE_CHECK_PERIOD.max(period);
             }
-            sender.publish_status(&inner, true);
+            if lock(&sender.last_spin).elapsed() < SILENCE {
+                sender.publish_status(&inner, true);
+            }
             period
-        });
+        })?;
         let other = Arc::clone(&shared);
         node.subscribe::<Status>("bond", qos(), move |status| {
             if status.id != other.id || status.instance_id == other.instance {
@@ -135,7 +146,7 @@ impl Bond {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 
     /// Handles a heartbeat of the other side. The first one after a pause is answered at once.
@@ -174,4 +185,8 @@ impl Shared {
             heartbeat_period: self.period.as_secs_f32(),
         });
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
