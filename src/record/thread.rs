@@ -89,7 +89,9 @@ impl RecorderThread {
             .name("recorder".to_owned())
             .spawn(move || {
                 let _on_end = OnEnd(Some(move || {
-                    state.set_failed(thread::panicking());
+                    if thread::panicking() {
+                        state.set_failed(true);
+                    }
                     on_end();
                 }));
                 worker.run(&receiver);

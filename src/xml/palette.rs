@@ -328,7 +328,7 @@ mod tests {
         };
         let loader = || Loader::new(&registry).files(&files, AmentIndex::default());
         // A registered node counts when the tree runs.
-        let missing = "t.xml:1:76: error[NT0402]: `Sleep` needs the port `msec`";
+        let missing = "t.xml:1:75: error[NT0402]: `Sleep` needs the port `msec`";
         assert_eq!(lines(loader().with_models()), [missing]);
         let unknown = "t.xml:1:56: error[NT0301]: unknown node `FlyTo`";
         assert_eq!(lines(loader()), [unknown, missing]);
