@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
+use navtree::bt::Registry;
 use navtree::xml::{Diagnostics, Document, Sources, convert};
 
 fuzz_target!(|text: &str| {
@@ -15,11 +16,11 @@ fuzz_target!(|text: &str| {
         (!diagnostics.has_errors()).then_some(document)
     };
     let Some(document) = read(text) else { return };
-    let mut diagnostics = Diagnostics::new();
-    let Some(converted) = convert(&document, &mut diagnostics) else {
+    let (registry, mut diagnostics) = (Registry::builtin(), Diagnostics::new());
+    let Some(converted) = convert(&document, &registry, &mut diagnostics) else {
         assert!(document.root().is_none() || diagnostics.has_errors());
         return;
     };
     let again = read(&converted).expect("what was well-formed stays so");
-    assert_eq!(convert(&again, &mut Diagnostics::new()).as_deref(), Some(&*converted));
+    assert_eq!(convert(&again, &registry, &mut Diagnostics::new()).as_deref(), Some(&*converted));
 });

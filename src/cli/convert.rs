@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::Exit;
+use crate::bt::Registry;
 use crate::xml::{Colour, Diagnostics, Disk, Document, Files, Sources, convert, decoded};
 
 #[derive(clap::Args)]
@@ -15,8 +16,8 @@ pub(crate) struct Arguments {
     output: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Exit {
-    match outcome(arguments) {
+pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
+    match outcome(arguments, registry) {
         Ok(exit) => exit,
         Err(message) => {
             super::errln!("navtree convert: {message}");
@@ -25,7 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
     }
 }
 
-fn outcome(arguments: &Arguments) -> Result<Exit, String> {
+fn outcome(arguments: &Arguments, registry: &Registry) -> Result<Exit, String> {
     let path = &arguments.file;
     let text = Disk
         .read(path)
@@ -38,7 +39,7 @@ fn outcome(arguments: &Arguments) -> Result<Exit, String> {
             if diagnostics.has_errors() {
                 None
             } else {
-                convert(&document, &mut diagnostics)
+                convert(&document, registry, &mut diagnostics)
             }
         }
         Err(problem) => {
@@ -77,7 +78,6 @@ mod tests {
     use super::super::mock_run::MockRun;
     use super::super::mocks::Mocks;
     use super::*;
-    use crate::bt::Registry;
     use crate::xml::Loader;
 
     /// A node of a version 3 tree. Nodes with a different meaning in version 4 are left out: SequenceStar, Repeat and
@@ -206,7 +206,7 @@ mod tests {
         let mut diagnostics = Diagnostics::new();
         let file = Sources::new().add_text("f", Path::new(""), text.to_owned());
         let document = Document::parse(&file, &mut diagnostics);
-        convert(&document, &mut diagnostics)
+        convert(&document, &Registry::builtin(), &mut diagnostics)
     }
 
     /// The root status, the halted leaves and the blackboard of each tick.

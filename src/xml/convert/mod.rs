@@ -10,6 +10,9 @@
 //! | `<SubTree a="key">` | `<SubTree a="{key}">` |
 //! | `__shared_blackboard="true"` | `_autoremap="true"`, and a note |
 //! | `<SubTreePlus __autoremap="true">` | `<SubTree _autoremap="true">`, and a note |
+//! | an output `a="key"` | `a="{key}"` |
+//! | an empty optional input, which counts as not given | removed |
+//! | `<Action ID="X"/>` under a `ReactiveSequence` | `<X/>`: BehaviorTree.CPP 4 refuses the other form there |
 //! | `BlackboardCheckInt` and its kin | a reactive node with a `ScriptCondition`, and notes |
 //!
 //! A file without a version, and without an element or attribute that only one version has, runs as version 4 and is
@@ -25,6 +28,8 @@ mod subtree;
 
 use edits::Edits;
 
+use crate::bt::{Dialect, Direction, PortText, Registry, is_model_name, port_text};
+
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Attribute, Document, Element};
@@ -33,7 +38,9 @@ use super::source::Span;
 
 /// Converts the text of a version 3 file to version 4. A text in version 4 stays the same. `None` if a part of it has
 /// no counterpart in version 4: then `diagnostics` has errors.
-pub fn convert(document: &Document, diagnostics: &mut Diagnostics) -> Option<String> {
+///
+/// `registry` tells which attributes are outputs, and which may be absent.
+pub fn convert(document: &Document, registry: &Registry, diagnostics: &mut Diagnostics) -> Option<String> {
     let root = document.root()?;
     let text = document.source().text();
     if Format::decided(document) == Some(Format::V4) {
@@ -43,6 +50,7 @@ pub fn convert(document: &Document, diagnostics: &mut Diagnostics) -> Option<Str
     }
     let mut converter = Converter {
         text,
+        registry,
         undecided: Format::decided(document).is_none(),
         edits: Edits::default(),
         diagnostics,
@@ -55,6 +63,7 @@ pub fn convert(document: &Document, diagnostics: &mut Diagnostics) -> Option<Str
 
 struct Converter<'c> {
     text: &'c str,
+    registry: &'c Registry,
     /// Nothing in the file determines its version. It runs as version 4.
     undecided: bool,
     edits: Edits,
@@ -187,13 +196,14 @@ impl<'c> Converter<'c> {
             // Version 3 ignores it; version 4 refuses it.
             self.remove(attribute);
         }
-        if let Some(renamed) = renamed(id) {
-            match explicit {
-                Some(attribute) => self.replace(attribute.value_span(), renamed),
-                None => self.rename(element, renamed),
-            }
-        }
+        self.name(element, id, explicit);
+        self.ports(element, id);
         match id {
+            "ReactiveFallback" | "ReactiveSequence" if element.children().next().is_none() => self.refuse(
+                element.name_span(),
+                format!("version 4 refuses a `{id}` without children"),
+                "remove it, or give it a child",
+            ),
             "SequenceStar" => self.note(
                 element.name_span(),
                 "a halt takes version 3's SequenceStar back to its first child; SequenceWithMemory goes on where it was",
@@ -209,6 +219,57 @@ impl<'c> Converter<'c> {
             ),
             _ if id.starts_with("BlackboardCheck") => self.blackboard_check(element, id),
             _ => {}
+        }
+    }
+
+    /// Writes the version 4 name of a node.
+    fn name(&mut self, element: Element<'c>, id: &str, explicit: Option<Attribute<'c>>) {
+        let name = renamed(id).unwrap_or(id);
+        let Some(attribute) = explicit else {
+            if name != id {
+                self.rename(element, name);
+            }
+            return;
+        };
+        if !is_model_name(id) {
+            let message = format!("version 4 has no node with the name `{id}`");
+            self.refuse(
+                attribute.value_span(),
+                message,
+                "register it under a name without spaces and special characters",
+            );
+        } else if is_in_reactive_sequence(element)
+            && !id.starts_with("BlackboardCheck")
+            && id.starts_with(|first: char| first.is_ascii_alphabetic())
+        {
+            self.rename(element, name);
+            self.remove(attribute);
+        } else if name != id {
+            self.replace(attribute.value_span(), name);
+        }
+    }
+
+    /// Adds the braces of outputs, and removes empty inputs that count as not given.
+    fn ports(&mut self, element: Element<'c>, id: &str) {
+        let registry = self.registry;
+        let Some(node) = registry.get(id, Dialect::V3) else {
+            return;
+        };
+        for attribute in element.attributes() {
+            let value = attribute.value();
+            let Some(port) = node.manifest().port(attribute.name()) else {
+                continue;
+            };
+            let is_literal = matches!(port_text(value, Dialect::V3), PortText::Literal(_));
+            if port.direction == Direction::Output && is_literal && !value.is_empty() {
+                self.replace(attribute.value_span(), format!("{{{}}}", attribute.raw_value()));
+            } else if port.direction == Direction::Input
+                && value.is_empty()
+                && !port.required
+                && (port.info.parse)("", registry.enums()).is_err()
+            {
+                self.remove(attribute);
+            }
         }
     }
 
@@ -281,6 +342,14 @@ impl<'c> Converter<'c> {
     }
 }
 
+/// Whether the parent is a `ReactiveSequence` after the conversion.
+fn is_in_reactive_sequence(element: Element<'_>) -> bool {
+    element.parent().is_some_and(|parent| {
+        let (id, _) = Converter::id(parent);
+        id == "ReactiveSequence" || id.starts_with("BlackboardCheck")
+    })
+}
+
 /// The version 4 name of a renamed node.
 fn renamed(id: &str) -> Option<&'static str> {
     match id {
@@ -296,6 +365,7 @@ mod tests {
 
     use super::super::source::Sources;
     use super::*;
+    use crate::bt::{NodeKind, Ports};
 
     /// The converted text, and the diagnostics.
     fn run(text: &str) -> (Option<String>, Vec<String>) {
@@ -303,7 +373,17 @@ mod tests {
         let file = sources.add_text("f", Path::new(""), text.to_owned());
         let mut diagnostics = Diagnostics::new();
         let document = Document::parse(&file, &mut diagnostics);
-        let converted = convert(&document, &mut diagnostics);
+        let mut registry = Registry::builtin();
+        let make = |ports: &mut Ports<'_>| -> Box<dyn crate::bt::Behavior> {
+            ports.output::<f64>("out").bind();
+            ports.input::<f64>("in").bind();
+            Box::new(crate::bt::nodes::SubTree)
+        };
+        let action = NodeKind::Action;
+        registry
+            .register_with("Measure", action, action.arity(), "", make)
+            .unwrap();
+        let converted = convert(&document, &registry, &mut diagnostics);
         let reports = diagnostics.iter().map(|item| item.one_line(&sources)).collect();
         (converted, reports)
     }
@@ -391,6 +471,22 @@ mod tests {
             ),
             ("<A a='${'/>", "<A a='${'/>", 0),
             ("<SubTree ID='X'/>", "<SubTree ID='X'/>", 0),
+            ("<Measure out='key' in=''/>", "<Measure out='{key}'/>", 0),
+            (
+                "<Measure out='{key}' in='1'/>",
+                "<Measure out='{key}' in='1'/>",
+                0,
+            ),
+            (
+                "<ReactiveSequence><Condition ID='C' a='1'></Condition><Control ID='SequenceStar'><A/></Control></ReactiveSequence>",
+                "<ReactiveSequence><C a='1'></C><SequenceWithMemory><A/></SequenceWithMemory></ReactiveSequence>",
+                1,
+            ),
+            (
+                "<Control ID='ReactiveSequence'><Action ID='A'/><SubTree ID='X'/></Control>",
+                "<Control ID='ReactiveSequence'><A/><SubTree ID='X'/></Control>",
+                0,
+            ),
             (
                 "<SubTree ID='X' name='n' a='k' b=' l '/>",
                 "<SubTree ID='X' name='n' a='{k}' b='{l}'/>",
@@ -468,6 +564,14 @@ mod tests {
                 "`_while` has no effect in version 3 and would have one in version 4",
             ),
             ("<A x='{=}'/>", "in version 3 this is the key `=`"),
+            (
+                "<Action ID='My Node'/>",
+                "version 4 has no node with the name `My Node`",
+            ),
+            (
+                "<ReactiveFallback/>",
+                "version 4 refuses a `ReactiveFallback` without children",
+            ),
             (
                 "<ManualSelector><A/></ManualSelector>",
                 "version 4 has no `ManualSelector`",
