@@ -16,6 +16,7 @@ mod convert;
 mod coverage;
 #[cfg(feature = "ros")]
 mod drive;
+mod explain;
 mod log;
 mod mock_run;
 mod mocks;
@@ -66,6 +67,8 @@ struct Arguments {
 enum Command {
     /// Check tree files and report all problems with their positions.
     Check(check::Arguments),
+    /// Describe problems that `navtree check` reports.
+    Explain(explain::Arguments),
     /// Show a tree.
     Show(show::Arguments),
     /// Run a tree with scripted leaves on a virtual clock.
@@ -111,6 +114,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
     };
     let exit = match parsed.command {
         Some(Command::Check(arguments)) => check::run(&arguments, registry),
+        Some(Command::Explain(arguments)) => explain::run(&arguments),
         Some(Command::Show(arguments)) => show::run(&arguments, registry),
         Some(Command::Trace(arguments)) => trace::run(&arguments, registry),
         Some(Command::Test(arguments)) => test::run(&arguments, &registry),
