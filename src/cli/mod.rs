@@ -30,6 +30,7 @@ mod scenario;
 mod show;
 mod test;
 mod trace;
+mod view;
 mod yaml;
 
 use palette::add_palettes;
@@ -87,6 +88,8 @@ enum Command {
     Replay(replay::Arguments),
     /// Count which nodes of a tree ran, succeeded, failed and were halted in recordings and scenarios.
     Coverage(coverage::Arguments),
+    /// Show a recording or a tree in the browser.
+    View(view::Arguments),
     /// Send a navigation goal and show the tree while it runs.
     #[cfg(feature = "ros")]
     Drive(drive::Arguments),
@@ -124,6 +127,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
         Some(Command::Log(arguments)) => log::run(&arguments),
         Some(Command::Replay(arguments)) => replay::run(&arguments, registry),
         Some(Command::Coverage(arguments)) => coverage::run(&arguments, registry),
+        Some(Command::View(arguments)) => view::run(&arguments, registry),
         #[cfg(feature = "ros")]
         Some(Command::Drive(arguments)) => drive::run(&arguments, &registry),
         #[cfg(feature = "ros")]

@@ -1,4 +1,4 @@
-//! Displays of a tree and its run: drawings, node reference, terminal view, tracks, diagnostics.
+//! Displays of a tree and its run: drawings, node reference, terminal view, tracks, diagnostics, web page.
 #![forbid(unsafe_code)]
 
 pub mod diagnostics;
@@ -6,3 +6,4 @@ pub mod drawing;
 pub mod live;
 pub mod models;
 pub mod track;
+pub mod web;

@@ -232,6 +232,62 @@ fn g9_a_recorded_navigation_gives_the_same_trace_again() {
     assert!(total > 2000, "{total}");
 }
 
+/// A drive of 20 s with the default tree. The controller gets stuck three times; clearing the costmaps and a spin help.
+fn drive_with_recoveries() -> MemoryRecording {
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    let bench = &mut rig.rig.bench;
+    bench.action::<ComputePathToPose>("compute_path_to_pose", |_| {
+        Plan::result(ComputePathToPoseResult {
+            path: path(6.0, 30),
+            ..ComputePathToPoseResult::default()
+        })
+        .after(80)
+    });
+    let mut goals = 0;
+    bench.action::<FollowPath>("follow_path", move |_| {
+        goals += 1;
+        match goals {
+            1 => Plan::abort(FollowPath::FAILED_TO_MAKE_PROGRESS).after(4200),
+            2 | 3 => Plan::abort(FollowPath::PATIENCE_EXCEEDED).after(1600),
+            _ => Plan::success().after(6500),
+        }
+    });
+    bench.action::<Spin>("spin", |_| Plan::success().after(2300));
+    bench.action::<Wait>("wait", |_| Plan::success().after(1500));
+    bench.action::<BackUp>("backup", |_| Plan::abort(BackUp::TIMEOUT).after(900));
+    for costmap in ["global", "local"] {
+        let name = format!("{costmap}_costmap/clear_entirely_{costmap}_costmap");
+        bench.slow_service::<ClearEntireCostmap>(&name, 60, |_| Some(ClearEntireCostmapResponse::default()));
+    }
+    // By its text: the file is the same on every machine.
+    let text = include_str!("../../behavior_trees/navigate_to_pose.xml");
+    let registry = registry();
+    let loader = crate::xml::Loader::new(&registry);
+    let loaded = loader.load_text("navigate_to_pose.xml", text, std::path::Path::new("."), None);
+    let tree = loaded.unwrap_or_else(|refused| panic!("{refused}")).def;
+    drive(&mut rig, 0);
+    rig.goal_to_pose(1, &tree, 6.0);
+    for tick in 0..6000 {
+        drive(&mut rig, tick);
+        rig.ticks(1);
+        if rig.rig.navigator.is_idle() {
+            break;
+        }
+    }
+    rig.done.pop().unwrap()
+}
+
+#[test]
+fn g9_a_stored_recording_is_replayed() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("test/recordings/recoveries.mcap");
+    if std::env::var_os("NAVTREE_BLESS").is_some() && !file.exists() {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, bytes(&drive_with_recoveries())).unwrap();
+    }
+    let recording = Recording::read(&file).unwrap();
+    assert!(replay(&recording) > 1000);
+}
+
 #[test]
 fn a_changed_input_is_found_as_a_difference() {
     let mut rig = RecordedRig::new(Settings::default(), Options::default());

@@ -11,6 +11,6 @@ mod script;
 mod step;
 mod visits;
 
-pub use run::{Difference, Replay, ReplayError, Replayed, load_tree};
+pub use run::{Difference, Replay, ReplayError, Replayed, load_tree, prepare_registry, stored_files};
 pub use step::{Step, StepKind, steps};
 pub use visits::{Visit, Visits};

@@ -58,14 +58,7 @@ pub struct Replayed {
 pub fn load_tree(recording: &Recording, mut registry: Registry) -> Result<Arc<TreeDef>, ReplayError> {
     prepare_registry(recording, &mut registry);
     let files = &recording.files;
-    let packages = files.iter().filter_map(|(name, _)| package_of(name));
-    let packages: Vec<(String, String)> = packages.collect();
-    let markers = packages.iter().map(|(prefix, package)| {
-        let marker = format!("{prefix}/share/ament_index/resource_index/packages/{package}");
-        (marker, String::new())
-    });
-    let memory = Memory::new(files.iter().cloned().chain(markers));
-    let index = AmentIndex::new(packages.iter().map(|(prefix, _)| prefix));
+    let (memory, index) = stored_files(files);
     let paths: Vec<&Path> = files.iter().map(|(name, _)| Path::new(name)).collect();
     Loader::new(&registry)
         .files(&memory, index)
@@ -74,8 +67,21 @@ pub fn load_tree(recording: &Recording, mut registry: Registry) -> Result<Arc<Tr
         .map_err(|refused| ReplayError::Tree(refused.to_string()))
 }
 
+/// Files by name and text, and the packages in whose share folders they were.
+pub fn stored_files(files: &[(String, String)]) -> (Memory, AmentIndex) {
+    let packages = files.iter().filter_map(|(name, _)| package_of(name));
+    let packages: Vec<(String, String)> = packages.collect();
+    let markers = packages.iter().map(|(prefix, package)| {
+        let marker = format!("{prefix}/share/ament_index/resource_index/packages/{package}");
+        (marker, String::new())
+    });
+    let memory = Memory::new(files.iter().cloned().chain(markers));
+    let index = AmentIndex::new(packages.iter().map(|(prefix, _)| prefix));
+    (memory, index)
+}
+
 /// Sets what the parameters of the node change in the loading of trees.
-pub(super) fn prepare_registry(recording: &Recording, registry: &mut Registry) {
+pub fn prepare_registry(recording: &Recording, registry: &mut Registry) {
     let navigation = &recording.navigation;
     let error_codes: Vec<&str> = navigation.keys.error_codes.iter().map(|key| &**key).collect();
     ProvidedKeys {

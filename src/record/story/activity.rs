@@ -122,7 +122,8 @@ fn end(activity: &mut Activity, time: Time, ending: Ending) {
     activity.ending = ending;
 }
 
-fn ending(outcome: &StoredOutcome, type_name: &str) -> Ending {
+/// How a goal or call ended, by its outcome and the type of its server.
+pub fn ending(outcome: &StoredOutcome, type_name: &str) -> Ending {
     let failed = |words: &str| Ending::Failed(words.to_owned());
     match outcome {
         StoredOutcome::Succeeded(_) | StoredOutcome::CancelAnswered(_) => Ending::Succeeded,

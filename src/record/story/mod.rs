@@ -3,5 +3,5 @@
 mod activity;
 mod teller;
 
-pub use activity::{Activity, Ending, activities};
+pub use activity::{Activity, Ending, activities, ending};
 pub use teller::{Story, StoryLine, tell};

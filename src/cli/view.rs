@@ -1,0 +1,78 @@
+//! `navtree view`: shows a recording or a tree in the browser.
+
+use std::path::{Path, PathBuf};
+
+use super::{Exit, errln, outln};
+use crate::bt::Registry;
+use crate::monitor::web::{Feed, Site, Token, server, view_recording, view_tree};
+use crate::record::Recording;
+use crate::xml::Loader;
+
+/// Only programs of this machine can connect.
+const LOOPBACK: &str = "127.0.0.1";
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Recording (`.mcap`) or tree file.
+    file: PathBuf,
+    /// Tree to show, by its ID. Default: the main tree of the file.
+    #[arg(long, value_name = "ID")]
+    tree: Option<String>,
+    /// Port of the page. 0: any free one.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Palette (TreeNodesModel) file whose nodes count as known.
+    #[arg(long, value_name = "FILE")]
+    palette: Vec<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
+    match prepare(arguments, registry).and_then(|feed| serve(feed, arguments.port)) {
+        Ok(never) => match never {},
+        Err(message) => {
+            errln!("navtree view: {message}");
+            Exit::Failed
+        }
+    }
+}
+
+fn serve(feed: Feed, port: u16) -> Result<std::convert::Infallible, String> {
+    let token = Token::random()?;
+    let listener = server::bind(LOOPBACK, port).map_err(|error| format!("{LOOPBACK}:{port}: {error}"))?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    outln!("http://{address}/#{}", token.as_str());
+    errln!("Open this address in a browser on this machine. Ctrl-C ends.");
+    let site = Site {
+        feed,
+        token,
+        name: None,
+        controls: None,
+    };
+    server::run(listener, site).map_err(|error| error.to_string())
+}
+
+fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<Feed, String> {
+    super::check_paths_exist([&arguments.file])?;
+    super::add_palettes(&mut registry, &arguments.palette)?;
+    let is_tree = arguments
+        .file
+        .extension()
+        .is_some_and(|extension| extension == "xml");
+    if is_tree {
+        let loader = Loader::new(&registry);
+        let loaded = loader
+            .load_file(&arguments.file, arguments.tree.as_deref())
+            .map_err(|refused| refused.to_string())?;
+        let checked = loader.check_files(&[Path::new(&arguments.file)]);
+        return Ok(view_tree(&loaded.def, &checked));
+    }
+    let recording =
+        Recording::read(&arguments.file).map_err(|error| format!("{}: {error}", arguments.file.display()))?;
+    if let Some(damage) = &recording.damage {
+        errln!(
+            "{}: the rest of the file cannot be read: {damage}",
+            arguments.file.display()
+        );
+    }
+    view_recording(&recording, &registry).map_err(|error| error.to_string())
+}

@@ -1,0 +1,34 @@
+//! The web page of a run: a small HTTP server, and the page that it serves.
+//!
+//! | part | content |
+//! |---|---|
+//! | [`Feed`] | the run for the page: its tree, and its changes so far |
+//! | [`Token`], `request_guard` | who may ask |
+//! | [`Site`] | what the server answers |
+//! | [`server`] | connections, and their bounds |
+//! | `page` | the page: HTML, a style sheet and a script, without anything from other hosts |
+//!
+//! The page gets the run by Server-Sent Events: first `run` (the tree, its files, their problems), then `changes` (lists of
+//! what happened). A client that reads too slowly gets the state again instead of the changes that it missed. Nothing of
+//! this is seen by the tick thread.
+#![forbid(unsafe_code)]
+
+mod body;
+mod change;
+mod feed;
+mod live;
+mod request_guard;
+mod run_head;
+pub mod server;
+mod site;
+#[cfg(test)]
+mod tests;
+mod token;
+mod translator;
+mod view;
+
+pub use feed::Feed;
+pub use live::LiveRun;
+pub use site::{Act, Controls, Site};
+pub use token::Token;
+pub use view::{view_recording, view_tree};

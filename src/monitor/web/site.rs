@@ -1,0 +1,232 @@
+//! What the server answers.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use tokio::sync::mpsc;
+
+use super::body::ResponseBody;
+use super::feed::{Cursor, Feed};
+use super::request_guard::{Refusal, check_no_body, check_source, check_token};
+use super::token::Token;
+
+/// Minimum time between two events for a client: the page draws 20 times a second.
+const FRAME_PERIOD: Duration = Duration::from_millis(50);
+/// Time without changes after which an empty event shows whether the client is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// Time after which a client that reads nothing is disconnected.
+const STALLED: Duration = Duration::from_secs(30);
+/// Size of what a client gets at once.
+const CHUNK: usize = 256 * 1024;
+
+/// What the page may do to the robot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Stop to tick the tree. Its goals continue.
+    Pause,
+    /// One tick of a paused tree.
+    Step,
+    /// Tick again.
+    Resume,
+    /// Cancel the navigation goal.
+    Cancel,
+}
+
+impl Act {
+    /// All acts, with the last part of their paths.
+    const ALL: [(&'static str, Self); 4] = [
+        ("pause", Self::Pause),
+        ("step", Self::Step),
+        ("resume", Self::Resume),
+        ("cancel", Self::Cancel),
+    ];
+}
+
+/// The node behind a page.
+pub trait Controls: Send + Sync {
+    /// Does something to the robot. Returns at once.
+    ///
+    /// # Errors
+    /// The reason why it cannot be done.
+    fn act(&self, act: Act) -> Result<(), String>;
+
+    /// The numbers of the node, in the text format of Prometheus.
+    fn metrics(&self) -> String;
+}
+
+/// What one server shows, and to whom.
+pub struct Site {
+    /// The run.
+    pub feed: Feed,
+    /// The secret of those who may read and act.
+    pub token: Token,
+    /// A name of this machine that clients may use, besides its addresses.
+    pub name: Option<String>,
+    /// The node; `None` for a recording.
+    pub controls: Option<Box<dyn Controls>>,
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Site").finish_non_exhaustive()
+    }
+}
+
+/// A file of the page: its path, type and content.
+type PageFile = (&'static str, &'static str, &'static str);
+
+const FILES: [PageFile; 4] = [
+    ("/", "text/html; charset=utf-8", include_str!("page/page.html")),
+    (
+        "/page.css",
+        "text/css; charset=utf-8",
+        include_str!("page/page.css"),
+    ),
+    (
+        "/page.js",
+        "text/javascript; charset=utf-8",
+        include_str!("page/page.js"),
+    ),
+    ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
+];
+
+/// Nothing is loaded from other hosts, no script but the page's own runs, and no other page may contain it.
+const HEADERS: [(HeaderName, HeaderValue); 6] = [
+    (
+        HeaderName::from_static("content-security-policy"),
+        HeaderValue::from_static(
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+             base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+        ),
+    ),
+    (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    (
+        HeaderName::from_static("x-content-type-options"),
+        HeaderValue::from_static("nosniff"),
+    ),
+    (
+        HeaderName::from_static("referrer-policy"),
+        HeaderValue::from_static("no-referrer"),
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+];
+
+impl Site {
+    /// Answers a request. `on_events` is told that the answer is a stream of events, with a sender whose drop ends the
+    /// connection.
+    pub(super) fn answer<B>(
+        self: &Arc<Self>,
+        request: &Request<B>,
+        on_events: impl FnOnce(mpsc::Sender<Infallible>),
+    ) -> Response<ResponseBody> {
+        let mut response = match self.try_answer(request, on_events) {
+            Ok(response) => response,
+            Err((status, reason)) => text(status, "text/plain; charset=utf-8", reason.into()),
+        };
+        for (name, value) in HEADERS {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+
+    fn try_answer<B>(
+        self: &Arc<Self>,
+        request: &Request<B>,
+        on_events: impl FnOnce(mpsc::Sender<Infallible>),
+    ) -> Result<Response<ResponseBody>, Refusal> {
+        check_source(request, self.name.as_deref())?;
+        check_no_body(request)?;
+        let path = request.uri().path();
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        if is_read && let Some((_, kind, content)) = FILES.iter().find(|(of, ..)| *of == path) {
+            return Ok(text(StatusCode::OK, kind, (*content).into()));
+        }
+        check_token(request, &self.token)?;
+        match path {
+            "/events" if *request.method() == Method::GET => Ok(self.events(on_events)),
+            "/metrics" if is_read => self.metrics(),
+            _ => match path.strip_prefix("/act/") {
+                Some(name) if *request.method() == Method::POST => self.act(name),
+                Some(_) => Err((StatusCode::METHOD_NOT_ALLOWED, "acts are POST requests\n")),
+                None => Err((StatusCode::NOT_FOUND, "there is nothing here\n")),
+            },
+        }
+    }
+
+    fn metrics(&self) -> Result<Response<ResponseBody>, Refusal> {
+        let controls = self
+            .controls
+            .as_ref()
+            .ok_or((StatusCode::NOT_FOUND, "a recording has no metrics\n"))?;
+        let kind = "text/plain; version=0.0.4; charset=utf-8";
+        Ok(text(StatusCode::OK, kind, controls.metrics().into()))
+    }
+
+    fn act(&self, name: &str) -> Result<Response<ResponseBody>, Refusal> {
+        let known = Act::ALL.iter().find(|(known, _)| *known == name);
+        let (Some((_, act)), Some(controls)) = (known, &self.controls) else {
+            return Err((StatusCode::NOT_FOUND, "there is no such act here\n"));
+        };
+        let kind = "text/plain; charset=utf-8";
+        Ok(match controls.act(*act) {
+            Ok(()) => text(StatusCode::OK, kind, "done\n".into()),
+            Err(reason) => text(StatusCode::CONFLICT, kind, format!("{reason}\n").into()),
+        })
+    }
+
+    fn events(self: &Arc<Self>, on_events: impl FnOnce(mpsc::Sender<Infallible>)) -> Response<ResponseBody> {
+        let (events, receiver) = mpsc::channel(1);
+        let (alive, ended) = mpsc::channel(1);
+        on_events(alive);
+        tokio::spawn(send_events(self.feed.clone(), events, ended));
+        let mut response = Response::new(ResponseBody::Events(receiver));
+        let kind = HeaderValue::from_static("text/event-stream");
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+        response
+    }
+}
+
+fn text(status: StatusCode, kind: &'static str, body: ResponseBody) -> Response<ResponseBody> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
+/// Sends the events of a feed to one client, until it has gone or reads nothing any more.
+async fn send_events(feed: Feed, events: mpsc::Sender<Bytes>, _ended: mpsc::Receiver<Infallible>) {
+    let mut cursor = Cursor::default();
+    let mut version = feed.watch();
+    loop {
+        version.mark_unchanged();
+        let mut text = feed.read(&mut cursor, CHUNK);
+        if text.is_empty() {
+            match tokio::time::timeout(KEEP_ALIVE, version.changed()).await {
+                Ok(Ok(())) => continue,
+                Ok(Err(_)) => return,
+                Err(_) => text.push_str(": still here\n\n"),
+            }
+        }
+        let is_whole = text.len() < CHUNK;
+        let sent = tokio::time::timeout(STALLED, events.send(text.into())).await;
+        if !matches!(sent, Ok(Ok(()))) {
+            return;
+        }
+        if is_whole {
+            tokio::time::sleep(FRAME_PERIOD).await;
+        }
+    }
+}
