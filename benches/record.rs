@@ -12,7 +12,9 @@ use navtree::record::Stream;
 use navtree::record::event::Event;
 
 #[path = "shared/measure.rs"]
+#[allow(dead_code, reason = "the other benches use the rest")]
 mod measure;
+#[allow(dead_code, reason = "the bench `cruise` uses the rest")]
 mod robot;
 
 /// Records of one sample: half of the queue.

@@ -34,14 +34,14 @@ pub(crate) struct Arguments {
     palette: Vec<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
+pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
     cover(arguments, registry).unwrap_or_else(|message| {
         errln!("navtree coverage: {message}");
         Exit::Failed
     })
 }
 
-fn cover(arguments: &Arguments, registry: Registry) -> Result<Exit, String> {
+fn cover(arguments: &Arguments, registry: &Registry) -> Result<Exit, String> {
     super::check_paths_exist(std::iter::once(&arguments.tree).chain(&arguments.runs))?;
     let mut known = registry.clone();
     super::add_palettes(&mut known, &arguments.palette)?;
@@ -56,7 +56,7 @@ fn cover(arguments: &Arguments, registry: Registry) -> Result<Exit, String> {
             .extension()
             .is_some_and(|extension| extension == "yaml" || extension == "yml");
         runs += if is_scenario {
-            add_scenarios(&coverage, &file, &registry)?
+            add_scenarios(&coverage, &file, registry)?
         } else {
             add_recording(&coverage, &file)
         };

@@ -37,13 +37,17 @@ mod tracker;
 mod transition;
 mod wire;
 
-#[cfg(all(test, not(model)))]
+#[cfg(test)]
+#[cfg(not(model))]
 mod lifecycle;
-#[cfg(all(test, model))]
+#[cfg(test)]
+#[cfg(model)]
 mod model;
-#[cfg(all(test, not(model)))]
+#[cfg(test)]
+#[cfg(not(model))]
 mod random;
 #[cfg(test)]
+#[cfg_attr(not(model), allow(dead_code, reason = "test/model uses the rest"))]
 mod world;
 
 pub use abandoned_goals::{AbandonedGoal, AbandonedGoals};

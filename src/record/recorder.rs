@@ -11,7 +11,7 @@ use super::series::Series;
 use super::stored::{StoredRecord, TimedRecord};
 use super::stream::Batch;
 use crate::bt::Time;
-use crate::goal::{GoalId, TerminalStatus};
+use crate::goal::GoalId;
 use crate::msg::Stamp;
 
 /// Number of records in one message. Usually a message has those of one tick.
