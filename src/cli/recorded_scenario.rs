@@ -1,8 +1,8 @@
 //! Makes a scenario for `navtree test` of a recorded navigation.
 //!
 //! The navigation is replayed, and each tick of a leaf is noted. The leaves become mocks with these outcomes, except those
-//! of BehaviorTree.CPP, which need no robot. Ticks in which nothing changes become time between two ticks, so that the
-//! scenario can be read. The scenario runs before it is returned; if it fails, all ticks are kept.
+//! of BehaviorTree.CPP, which need no robot. Ticks that do the same as the one before become time between two ticks, so that
+//! the scenario can be read. The scenario runs before it is returned; if it fails, all ticks are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -82,7 +82,7 @@ struct Moment {
     error: String,
     halted: Vec<NodeIndex>,
     skipped: Vec<NodeIndex>,
-    has_changes: bool,
+    changes: Vec<(NodeIndex, NodeStatus)>,
 }
 
 /// Replays a recording and notes what its leaves do.
@@ -136,7 +136,7 @@ fn moment(
         error: String::new(),
         halted: Vec::new(),
         skipped: Vec::new(),
-        has_changes: false,
+        changes: Vec::new(),
     };
     for record in &replayed.trace {
         match record {
@@ -145,7 +145,7 @@ fn moment(
                 moment.root = None;
                 moment.error.clone_from(error);
             }
-            StoredRecord::Changed { .. } => moment.has_changes = true,
+            StoredRecord::Changed { node, to, .. } => moment.changes.push((*node, *to)),
             StoredRecord::Halted { node, .. } if def.children(*node).len() == 0 => {
                 moment.halted.push(*node);
             }
@@ -249,22 +249,24 @@ impl Keys<'_> {
     }
 }
 
-/// The moments that a scenario has: all of them, or those in which something changes, with the first and the last one.
+/// The moments that a scenario has: all of them, or those that are not like the one before, with the last one.
 fn keep(moments: &[Moment], is_whole: bool) -> Vec<&Moment> {
-    let mut kept: Vec<&Moment> = Vec::new();
-    for (index, moment) in moments.iter().enumerate() {
-        let is_new = kept.last().is_none_or(|before| {
-            moment.has_changes
-                || moment.is_halt
-                || !moment.set.is_empty()
-                || moment.skipped != before.skipped
-                || index + 1 == moments.len()
-        });
-        if is_new || is_whole {
-            kept.push(moment);
-        }
-    }
-    kept
+    let is_new = |index: usize| {
+        let (Some(before), Some(now)) = (moments.get(index.wrapping_sub(1)), moments.get(index)) else {
+            return true;
+        };
+        let is_repeated = !now.is_halt
+            && now.set.is_empty()
+            && now.halted.is_empty()
+            && now.statuses == before.statuses
+            && now.changes == before.changes
+            && now.skipped == before.skipped;
+        !is_repeated || index + 1 == moments.len()
+    };
+    let kept = moments.iter().enumerate();
+    kept.filter(|(index, _)| is_whole || is_new(*index))
+        .map(|(_, moment)| moment)
+        .collect()
 }
 
 /// All trees of a recording as one file.

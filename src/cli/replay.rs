@@ -121,7 +121,7 @@ fn write_scenario(arguments: &Arguments, file: &Path, registry: &Registry) -> Re
     std::fs::write(file, &scenario.text).map_err(|error| format!("{}: {error}", file.display()))?;
     let [ticks, all] = scenario.ticks;
     outln!(
-        "{}: {ticks} of {all} ticks and halts, in which something changes; run it with `navtree test {}`",
+        "{}: {ticks} of {all} ticks and halts, the others repeat the one before; run it with `navtree test {}`",
         file.display(),
         file.display()
     );

@@ -18,6 +18,7 @@ use crate::nav::{Settings, World};
 use crate::record::recorder::{Limits, MemoryRecording, Recorder};
 use crate::record::replay::{Replay, StepKind};
 use crate::record::stored::{StoredNotice, StoredRecord};
+use crate::record::story::tell;
 use crate::record::stream::Distributor;
 use crate::record::{DiskState, Occasion, RecordedLink, RecorderThread, Recording, RecordingFiles, Stream};
 
@@ -220,16 +221,20 @@ pub(crate) fn recordings_with_faults(seed: u64) -> Vec<Vec<u8>> {
 
 #[test]
 fn g9_a_recorded_navigation_gives_the_same_trace_again() {
-    let mut total = 0;
+    let (mut total, mut recoveries) = (0, 0);
     for seed in 0..20 {
         for file in recordings_with_faults(seed) {
             let recording = Recording::from_bytes(&file).unwrap();
             let steps = replay(&recording);
             assert!(steps > 10, "{steps}");
             total += steps;
+            // The first run of a tree adds the key of the recoveries.
+            let story = tell(&recording.navigation, &recording.records).to_string();
+            recoveries += usize::from(story.contains("recovery 1 begins"));
         }
     }
     assert!(total > 2000, "{total}");
+    assert!(recoveries > 20, "{recoveries} of 40");
 }
 
 /// A drive of 20 s with the default tree. The controller gets stuck three times; clearing the costmaps and a spin help.
@@ -448,7 +453,7 @@ fn a_damaged_recording_neither_panics_nor_takes_memory_nor_time() {
             continue;
         };
         recording.files.clone_from(&all.files);
-        let _ = crate::record::story::tell(&recording.navigation, &recording.records).to_string();
+        let _ = tell(&recording.navigation, &recording.records).to_string();
         if let Ok(mut replay) = Replay::new(&recording, registry()) {
             while replay.step().is_some() {}
         }

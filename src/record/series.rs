@@ -17,8 +17,11 @@ use std::sync::Arc;
 use super::cdr::Cdr;
 use super::event::{Event, Navigation, Record};
 use super::file::ChannelInfo;
-use crate::bt::{SlotId, Value};
+use crate::bt::{ScopeId, SlotId, Value};
 use crate::msg::{BehaviorTreeLog, Header, Path, PoseStamped};
+
+/// The key of the number of recoveries.
+pub(super) const RECOVERIES: &str = "number_recoveries";
 
 const TREE_LOG: usize = 0;
 const STATUSES: usize = 1;
@@ -33,6 +36,7 @@ pub(super) struct Series {
     channels: Vec<ChannelInfo>,
     statuses: Vec<u8>,
     has_changes: bool,
+    path_key: String,
     path_slot: Option<SlotId>,
     recoveries_slot: Option<SlotId>,
     frames: [String; 2],
@@ -46,7 +50,7 @@ pub(super) struct Series {
 impl Series {
     pub(super) fn new(navigation: &Navigation) -> Self {
         let tree = &navigation.tree;
-        let root = crate::bt::ScopeId::ROOT;
+        let root = ScopeId::ROOT;
         let added = |key: &str| {
             let checkpoint = &navigation.checkpoint;
             let index = checkpoint
@@ -62,8 +66,9 @@ impl Series {
             channels: channels(&statuses_definition(navigation)),
             statuses: vec![0; tree.len()],
             has_changes: true,
+            path_key: navigation.keys.path.clone(),
             path_slot: slot(&navigation.keys.path),
-            recoveries_slot: slot("number_recoveries"),
+            recoveries_slot: slot(RECOVERIES),
             frames: [
                 navigation.settings.global_frame.clone(),
                 navigation.settings.robot_base_frame.clone(),
@@ -99,6 +104,10 @@ impl Series {
                 Vec::new()
             }
             Event::TickEnded(_) | Event::TickFailed(_) | Event::HaltEnded => self.statuses(),
+            Event::Key(key) => {
+                self.note_key(key.0, key.1, &key.2);
+                Vec::new()
+            }
             Event::Wrote { slot, value, .. } => self.written(*slot, value.as_ref()),
             Event::Transform {
                 frames,
@@ -121,6 +130,19 @@ impl Series {
             Event::Published { payload, .. } => payload.get().map_or_else(Vec::new, tree_log),
             Event::Ticked { took, missed } => vec![(TICK, self.tick(took.as_secs_f64(), *missed))],
             _ => Vec::new(),
+        }
+    }
+
+    /// Takes the slot of a key that the run adds.
+    fn note_key(&mut self, slot: SlotId, scope: ScopeId, key: &str) {
+        if scope != ScopeId::ROOT {
+            return;
+        }
+        if key == RECOVERIES {
+            self.recoveries_slot = Some(slot);
+        }
+        if key == self.path_key {
+            self.path_slot = Some(slot);
         }
     }
 

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::activity::{Activity, Ending, activities};
-use crate::bt::{ScopeId, Time};
+use crate::bt::{ScopeId, SlotId, Time};
 use crate::goal::TerminalStatus;
 use crate::msg::{PoseStamped, distance_xy};
 use crate::record::codec::StoredValue;
 use crate::record::event::CommandKind;
+use crate::record::series::RECOVERIES;
 use crate::record::stored::{StoredNavigation, StoredRecord, TimedRecord};
 
 /// One line: when, and what happened.
@@ -50,6 +51,7 @@ pub fn tell(navigation: &StoredNavigation, records: &[TimedRecord]) -> Story {
         began,
         lines: Vec::new(),
         recoveries: 0,
+        recoveries_slot: None,
     };
     teller.tell_activities(&activities(records));
     let mut end = None;
@@ -111,6 +113,7 @@ struct Teller<'n> {
     began: Time,
     lines: Vec<StoryLine>,
     recoveries: i64,
+    recoveries_slot: Option<SlotId>,
 }
 
 impl Teller<'_> {
@@ -180,10 +183,15 @@ impl Teller<'_> {
                 by: Some(_),
                 value: Some(StoredValue::Int(count)),
                 ..
-            } if self.is_key(slot.index(), "number_recoveries") && *count > self.recoveries => {
+            } if self.is_recoveries(*slot) && *count > self.recoveries => {
                 self.recoveries = *count;
                 self.line(time, format!("recovery {count} begins"));
             }
+            StoredRecord::Key {
+                slot,
+                scope: ScopeId::ROOT,
+                key,
+            } if **key == *RECOVERIES => self.recoveries_slot = Some(*slot),
             StoredRecord::Replaced { goal, poses, .. } => {
                 let to = poses
                     .last()
@@ -205,15 +213,18 @@ impl Teller<'_> {
         }
     }
 
-    /// Whether a slot is this key of the main tree.
-    fn is_key(&self, slot: u32, key: &str) -> bool {
+    /// Whether a slot is the number of recoveries, which the tree knows, or which the run has added.
+    fn is_recoveries(&self, slot: SlotId) -> bool {
+        if self.recoveries_slot == Some(slot) {
+            return true;
+        }
         let slots = &self.navigation.slots;
         let added = &self.navigation.checkpoint.added;
-        let index = slot as usize;
+        let index = slot.index() as usize;
         let name = slots
             .get(index)
             .or_else(|| added.get(index.checked_sub(slots.len())?));
-        name.is_some_and(|(scope, name)| *scope == ScopeId::ROOT && &**name == key)
+        name.is_some_and(|(scope, name)| *scope == ScopeId::ROOT && **name == *RECOVERIES)
     }
 
     fn end(
@@ -315,7 +326,7 @@ fn distance_driven(navigation: &StoredNavigation, records: &[TimedRecord]) -> f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bt::{HaltReason, NodeIndex, SlotId};
+    use crate::bt::{HaltReason, NodeIndex};
     use crate::goal::{GoalId, ServerId, Ticket};
     use crate::msg::action::{FollowPath, FollowPathResult};
     use crate::msg::{Action, Pose};
