@@ -44,14 +44,14 @@ impl<'b, 's> Binder<'b, 's> {
 
     fn missing(&mut self, declaration: &PortDecl) {
         if declaration.required || declaration.needed {
-            let id = &self.spec.id;
+            let id = self.spec.label();
             let (kind, message) = if declaration.required {
                 (
                     ProblemKind::MissingPort,
-                    format!("`{id}` needs the port `{}`", declaration.name),
+                    format!("{id} needs the port `{}`", declaration.name),
                 )
             } else {
-                let message = format!("`{id}` always fails without the port `{}`", declaration.name);
+                let message = format!("{id} always fails without the port `{}`", declaration.name);
                 (ProblemKind::MissingInput, message)
             };
             let mut problem = Problem::new(kind, self.spec.span, message);
@@ -68,7 +68,7 @@ impl<'b, 's> Binder<'b, 's> {
             if !is_port_name(&attribute.name) || self.manifest.knows(&attribute.name) {
                 continue;
             }
-            let message = format!("`{}` has no port `{}`", self.spec.id, attribute.name);
+            let message = format!("{} has no port `{}`", self.spec.label(), attribute.name);
             let ports = self.manifest.ports.iter().map(|port| &*port.name);
             let help = match nearest(&attribute.name, ports.clone()) {
                 Some(near) => format!("did you mean `{near}`?"),
@@ -241,7 +241,7 @@ impl PortSink for Binder<'_, '_> {
 
     fn former(&mut self, name: &'static str, since: &'static str) {
         if let Some(attribute) = self.named(name) {
-            let message = format!("`{}` has no port `{name}` since {since}", self.spec.id);
+            let message = format!("{} has no port `{name}` since {since}", self.spec.label());
             let problem = Problem::new(ProblemKind::FormerPort, attribute.name_span, message);
             self.problems
                 .push(problem.help("it has no effect: remove the attribute"));

@@ -85,6 +85,22 @@ pub struct NodeSpec<'s> {
     pub span: Span,
 }
 
+impl NodeSpec<'_> {
+    /// The node for messages: its ID, and its name if it has one.
+    pub(crate) fn label(&self) -> String {
+        label(&self.id, self.name.as_deref().unwrap_or_default())
+    }
+}
+
+/// A node for messages: its ID, and its name if that is another text.
+pub(crate) fn label(id: &str, name: &str) -> String {
+    if name.is_empty() || name == id {
+        format!("`{id}`")
+    } else {
+        format!("`{id}` \"{name}\"")
+    }
+}
+
 /// A `<BehaviorTree>`.
 #[derive(Clone, Debug)]
 pub struct TreeSpec<'s> {

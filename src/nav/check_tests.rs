@@ -55,7 +55,7 @@ fn what_version_3_runs_is_accepted_with_a_warning() {
             ),
             (
                 "<Sequence/>",
-                &["2:2: error[NT0302]: `Sequence` takes at least 1 children and has 0"],
+                &["2:2: error[NT0302]: `Sequence` takes at least one child and has 0"],
             ),
         ],
     );

@@ -41,9 +41,7 @@ impl<'c, 'd> Compilation<'c, 'd> {
         forest: &'c Forest<'d>,
         diagnostics: &'c mut Diagnostics,
     ) -> Self {
-        let incomplete = diagnostics
-            .iter()
-            .any(|found| found.severity == Severity::Error && found.code < Code::WrongRoot);
+        let incomplete = diagnostics.is_incomplete();
         Self {
             registry,
             documents,

@@ -1,10 +1,11 @@
 //! A diagnostic, and the list of all diagnostics of a load.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use super::code::{Code, Severity};
 use super::limits;
-use super::source::{Sources, Span};
+use super::source::{FileId, Sources, Span};
 
 /// A position and its relation to the problem.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -95,7 +96,7 @@ impl Diagnostic {
 /// writing direction of a terminal.
 fn on_one_line(message: String) -> String {
     /// Maximum number of characters. A longer message is cut.
-    const MAX_LENGTH: usize = 2000;
+    const MAX_LENGTH: usize = 500;
     let is_odd = |letter: char| {
         letter.is_control()
             || matches!(letter, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
@@ -172,6 +173,13 @@ impl Diagnostics {
         self.count(Severity::Error) > 0
     }
 
+    /// Whether a file could not be read to its end: what is missing may be in the rest of it.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.items
+            .iter()
+            .any(|found| found.severity == Severity::Error && found.code < Code::WrongRoot)
+    }
+
     /// The number of problems of a severity, including those that are not kept (not kept notes count as warnings).
     pub fn count(&self, severity: Severity) -> usize {
         let kept = self.items.iter().filter(|item| item.severity == severity).count();
@@ -212,6 +220,38 @@ impl Diagnostics {
                 format!("{dropped} more problems are not listed"),
             ));
         }
+    }
+
+    /// Joins problems with one cause: an unknown name is one problem of a file, however often the file uses it. The first
+    /// place stays the main one; call [`Diagnostics::sort`] first.
+    pub fn join_repetitions(&mut self) {
+        /// Maximum number of further places of one problem.
+        const MAX_PLACES: usize = 10;
+        let mut first_by_cause: HashMap<(Code, FileId, String), usize> = HashMap::new();
+        let mut joined: Vec<Diagnostic> = Vec::with_capacity(self.items.len());
+        for item in self.items.drain(..) {
+            let is_of_name = matches!(item.code, Code::UnknownNode | Code::UnknownTree | Code::NameClash);
+            if !is_of_name {
+                joined.push(item);
+                continue;
+            }
+            match first_by_cause.entry((item.code, item.primary.span.file, item.message.clone())) {
+                Entry::Vacant(entry) => {
+                    entry.insert(joined.len());
+                    joined.push(item);
+                }
+                Entry::Occupied(entry) => {
+                    let first = &mut joined[*entry.get()];
+                    if first.secondary.len() < MAX_PLACES {
+                        first.secondary.push(Label {
+                            span: item.primary.span,
+                            text: "here too".to_owned(),
+                        });
+                    }
+                }
+            }
+        }
+        self.items = joined;
     }
 
     /// Calls `decide` for each problem, which sets its severity or (with `None`) removes it.
@@ -266,7 +306,37 @@ mod tests {
     fn a_message_is_one_readable_line() {
         assert_eq!(on_one_line("`a\nb`".into()), "`a b`");
         assert_eq!(on_one_line("\u{202E}evil\x1b".into()), "\\u{202e}evil\\u{1b}");
-        assert_eq!(on_one_line("x".repeat(3000)).chars().count(), 2001);
+        assert_eq!(on_one_line("x".repeat(3000)).chars().count(), 501);
+    }
+
+    #[test]
+    fn an_unknown_name_is_one_problem() {
+        let mut sources = Sources::new();
+        let file = sources.add_text("a.xml", Path::new(""), "x".repeat(50));
+        let mut diagnostics = Diagnostics::new();
+        for start in (0..20).rev() {
+            diagnostics.push(Diagnostic::new(
+                Code::UnknownNode,
+                file.span(start, start + 1),
+                "unknown",
+            ));
+            diagnostics.push(Diagnostic::new(
+                Code::BadLiteral,
+                file.span(start, start + 1),
+                "bad",
+            ));
+        }
+        diagnostics.push(Diagnostic::new(Code::UnknownNode, file.span(0, 1), "another"));
+        diagnostics.sort();
+        diagnostics.join_repetitions();
+        let unknown: Vec<_> = diagnostics
+            .iter()
+            .filter(|item| item.code == Code::UnknownNode)
+            .collect();
+        assert_eq!(unknown.len(), 2);
+        let first = unknown.iter().find(|item| item.message == "unknown").unwrap();
+        assert_eq!((first.primary.span, first.secondary.len()), (file.span(0, 1), 10));
+        assert_eq!(diagnostics.iter().count(), 22);
     }
 
     #[test]

@@ -44,6 +44,7 @@ impl<'d> Forest<'d> {
         registry: &Registry,
         diagnostics: &mut Diagnostics,
     ) -> Self {
+        let is_incomplete = diagnostics.is_incomplete();
         let formats = documents.formats(diagnostics);
         let mut builder = Builder {
             registry,
@@ -60,6 +61,7 @@ impl<'d> Forest<'d> {
             },
             unnamed_trees: 0,
             documents,
+            is_incomplete,
         };
         for document in &documents.documents {
             let dialect = formats
@@ -91,6 +93,8 @@ struct Builder<'b, 'd> {
     diagnostics: &'b mut Diagnostics,
     forest: Forest<'d>,
     documents: &'d Documents,
+    /// A file could not be read to its end.
+    is_incomplete: bool,
     /// Number of trees without an ID so far. Their names are `BehaviorTree_0` and so on.
     unnamed_trees: usize,
 }
@@ -182,8 +186,9 @@ impl<'d> Builder<'_, 'd> {
         };
         let mut children = tree.children();
         let (first_child, second_child) = (children.next(), children.next());
-        if let (Some(_), None) = (first_child, second_child) {
-        } else {
+        // The children of the tree may be in the part that could not be read.
+        let is_lost = first_child.is_none() && self.is_incomplete;
+        if !is_lost && (first_child.is_none() || second_child.is_some()) {
             let count = tree.children().count();
             let message = match count {
                 0 => "this `<BehaviorTree>` is empty".to_owned(),

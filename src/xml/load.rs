@@ -423,6 +423,7 @@ impl<'l> Loader<'l> {
         }
         levels.apply(diagnostics);
         diagnostics.sort();
+        diagnostics.join_repetitions();
     }
 }
 
@@ -832,7 +833,7 @@ mod tests {
             ),
             (
                 "<Sequence/>",
-                &["main.xml:3:2: error[NT0302]: `Sequence` takes at least 1 children and has 0"],
+                &["main.xml:3:2: error[NT0302]: `Sequence` takes at least one child and has 0"],
             ),
             (
                 "<Inverter><IsDay/><IsDay/></Inverter>",

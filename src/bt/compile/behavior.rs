@@ -19,6 +19,28 @@ use crate::bt::suggest::nearest;
 /// Controls that BehaviorTree.CPP 3.8 runs without children.
 const RUN_WITHOUT_CHILDREN: [&str; 2] = ["ReactiveFallback", "ReactiveSequence"];
 
+/// The problem of a node with too few or too many children.
+fn child_count(spec: &NodeSpec<'_>, least: usize, most: usize) -> Problem {
+    let count = spec.children.len();
+    let wanted = match (least, most) {
+        (0, 0) => "no children".to_owned(),
+        (1, 1) => "exactly one child".to_owned(),
+        (1, usize::MAX) => "at least one child".to_owned(),
+        (least, usize::MAX) => format!("at least {least} children"),
+        (least, most) if least == most => format!("exactly {least} children"),
+        (least, most) => format!("{least} to {most} children"),
+    };
+    let help = match (count, most) {
+        (_, 0) => "a leaf has no children: move them behind it, into its parent",
+        (0, _) => "put a node into it, or remove it",
+        (_, 1) => "put its children into one `<Sequence>` or another control node",
+        _ if count < least => "add the missing children; `<AlwaysSuccess/>` does nothing",
+        _ => "move the other children behind it, or put several into one control node",
+    };
+    let message = format!("{} takes {wanted} and has {count}", spec.label());
+    Problem::new(ProblemKind::ChildCount, spec.span, message).help(help)
+}
+
 impl Compiler<'_, '_> {
     /// Adds the behavior of a node that is not a subtree, and its flags.
     pub(super) fn add_behavior(
@@ -86,21 +108,12 @@ impl Compiler<'_, '_> {
         let (least, most) = manifest.children;
         let count = spec.children.len();
         if count == 0 && tree.dialect == Dialect::V3 && RUN_WITHOUT_CHILDREN.contains(&&*spec.id) {
-            let message = format!("`{}` has no children", spec.id);
+            let message = format!("{} has no children", spec.label());
             let problem = Problem::new(ProblemKind::NoChildren, spec.span, message);
             self.problems
                 .push(problem.help("remove it, or give it a child: version 4 refuses it"));
         } else if count < least || count > most {
-            let wanted = match (least, most) {
-                (0, 0) => "no children".to_owned(),
-                (1, 1) => "exactly one child".to_owned(),
-                (least, usize::MAX) => format!("at least {least} children"),
-                (least, most) if least == most => format!("exactly {least} children"),
-                (least, most) => format!("{least} to {most} children"),
-            };
-            let message = format!("`{}` takes {wanted} and has {count}", spec.id);
-            self.problems
-                .push(Problem::new(ProblemKind::ChildCount, spec.span, message));
+            self.problems.push(child_count(spec, least, most));
         }
         let mut binder = Binder {
             spec,

@@ -18,6 +18,7 @@ use super::dialect::Dialect;
 use super::guard::Guards;
 use super::node_effects::{NodeEffects, Outcomes};
 use super::problem::Problem;
+use super::spec::label;
 
 /// The parts of a definition before it is finished.
 pub(crate) struct Subject<'l> {
@@ -46,6 +47,11 @@ impl Subject<'_> {
 
     fn id(&self, node: usize) -> &str {
         &self.info[node].id
+    }
+
+    /// The node for messages.
+    fn label(&self, node: usize) -> String {
+        label(&self.info[node].id, &self.info[node].name)
     }
 
     fn parent(&self, node: usize) -> Option<usize> {

@@ -14,10 +14,10 @@ pub(super) fn lint(subject: &Subject<'_>, node_effects_list: &[NodeEffects], pro
     {
         if let Some((parent, sibling)) = who_resets(subject, node_effects_list, node) {
             let message = format!(
-                "`{}` can never fire: it compares with the value at its activation, and `{}` activates it \
+                "{} can never fire: it compares with the value at its activation, and {} activates it \
                  again at every tick",
-                subject.id(node),
-                subject.id(parent)
+                subject.label(node),
+                subject.label(parent)
             );
             problems.push(
                 Problem::new(ProblemKind::NeverFires, subject.info[node].span, message)

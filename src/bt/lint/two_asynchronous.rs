@@ -27,10 +27,10 @@ pub(super) fn lint(subject: &Subject<'_>, node_effects_list: &[NodeEffects], pro
             continue;
         };
         let message = format!(
-            "`{}` runs for one tick only: in the next tick, `{}` starts `{}` again and halts it",
-            subject.id(second),
-            subject.id(node),
-            subject.id(first)
+            "{} runs for one tick only: in the next tick, {} starts {} again and halts it",
+            subject.label(second),
+            subject.label(node),
+            subject.label(first)
         );
         problems.push(
             Problem::new(ProblemKind::TwoAsynchronous, subject.info[second].span, message)

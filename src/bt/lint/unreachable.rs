@@ -11,11 +11,11 @@ pub(super) fn lint(subject: &Subject<'_>, node_effects_list: &[NodeEffects], pro
             continue;
         };
         let last = children[node_effects.reached - 1] as usize;
-        let message = format!("`{}` is never ticked", subject.id(*first as usize));
+        let message = format!("{} is never ticked", subject.label(*first as usize));
         let because = format!(
-            "`{}` never returns a result with which `{}` continues to the next child",
-            subject.id(last),
-            subject.id(node)
+            "{} never returns a result with which {} continues to the next child",
+            subject.label(last),
+            subject.label(node)
         );
         problems.push(
             Problem::new(
