@@ -91,6 +91,30 @@ fn check_ends_with_0_1_or_2() {
 }
 
 #[test]
+fn a_project_tells_the_commands_about_its_trees() {
+    let folder = Folder::new("project");
+    folder.file("unknown.xml", GOOD);
+    folder.file("warns.xml", WARNS);
+    folder.file(
+        "nodes.xml",
+        "<root><TreeNodesModel><Action ID='Go'><input_port name='to'/></Action></TreeNodesModel></root>",
+    );
+    assert_eq!(folder.ends("check unknown.xml").0, 1);
+    folder.file(
+        "navtree.toml",
+        "palettes = ['nodes.xml']\nkeys = ['x']\ndeny = ['warnings']",
+    );
+    for arguments in ["check unknown.xml", "show unknown.xml", "check warns.xml"] {
+        assert_eq!(folder.ends(arguments).0, 0, "{arguments}");
+    }
+    folder.file("navtree.toml", "deny = ['warnings']");
+    assert_eq!(folder.ends("check warns.xml").0, 1);
+    assert_eq!(folder.ends("check warns.xml -A NT0406").0, 0);
+    folder.file("navtree.toml", "key = ['x']");
+    assert_eq!(folder.ends("check warns.xml").0, 2);
+}
+
+#[test]
 fn a_problem_of_an_included_file_is_reported_once() {
     let folder = Folder::new("once");
     folder.file("lib.xml", &GOOD.replace("'M'", "'L'"));

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{Exit, TreeArguments, outln, tree_files};
+use super::{Exit, Project, TreeArguments, outln, tree_files};
 use crate::bt::Registry;
 use crate::xml::{Checked, Code, Colour, Diagnostic, Disk, Files, Loader, Severity, Sources};
 
@@ -46,8 +46,11 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     registry.set_latch_on_activation(arguments.latch_on_activation);
-    let outcome = arguments.trees.levels().and_then(|levels| {
+    let first = arguments.paths.first().map_or(Path::new(""), PathBuf::as_path);
+    let outcome = Project::of(first).and_then(|project| {
+        let levels = arguments.trees.levels(&project)?;
         super::check_paths_exist(&arguments.paths)?;
+        project.apply(&mut registry)?;
         super::add_palettes(&mut registry, &arguments.palette)?;
         Ok((levels, tree_files(&arguments.paths)?))
     });

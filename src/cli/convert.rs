@@ -28,6 +28,8 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
 
 fn outcome(arguments: &Arguments, registry: &Registry) -> Result<Exit, String> {
     let path = &arguments.file;
+    let mut registry = registry.clone();
+    super::Project::of(path)?.apply(&mut registry)?;
     let text = Disk
         .read(path)
         .map_err(|error| format!("{}: {error}", path.display()))?;
@@ -39,7 +41,7 @@ fn outcome(arguments: &Arguments, registry: &Registry) -> Result<Exit, String> {
             if diagnostics.has_errors() {
                 None
             } else {
-                convert(&document, registry, &mut diagnostics)
+                convert(&document, &registry, &mut diagnostics)
             }
         }
         Err(problem) => {

@@ -22,6 +22,7 @@ mod mock_run;
 mod mocks;
 mod models;
 mod palette;
+mod project;
 mod recorded_scenario;
 mod replay;
 #[cfg(feature = "ros")]
@@ -34,6 +35,7 @@ mod view;
 mod yaml;
 
 use palette::add_palettes;
+use project::Project;
 
 /// The outcome of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -217,11 +219,15 @@ impl TreeArguments {
             .any(|requested| requested == "warnings" || requested.parse() == Ok(code))
     }
 
-    /// The levels. For the same code, deny overrides warn, and warn overrides allow, in any order on the command line.
-    pub(crate) fn levels(&self) -> Result<crate::xml::Levels, String> {
+    /// The levels of the project, and those of the command line, which override them. For the same code, deny overrides
+    /// warn, and warn overrides allow, in any order.
+    pub(crate) fn levels(&self, project: &Project) -> Result<crate::xml::Levels, String> {
         use crate::xml::{Code, Level, Levels, Severity};
         let mut levels = Levels::new();
         for (codes, level) in [
+            (&project.allow, Level::Allow),
+            (&project.warn, Level::Warn),
+            (&project.deny, Level::Deny),
             (&self.allow, Level::Allow),
             (&self.warn, Level::Warn),
             (&self.deny, Level::Deny),

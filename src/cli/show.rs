@@ -49,8 +49,10 @@ impl Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
-    let prepared = arguments.trees.levels().and_then(|levels| {
+    let prepared = super::Project::of(&arguments.file).and_then(|project| {
+        let levels = arguments.trees.levels(&project)?;
         super::check_paths_exist([&arguments.file])?;
+        project.apply(&mut registry)?;
         super::add_palettes(&mut registry, &arguments.palette)?;
         Ok(levels)
     });

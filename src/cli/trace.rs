@@ -61,6 +61,8 @@ pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
 fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<MockRun, (String, Exit)> {
     let failed = |message: String| (format!("navtree trace: {message}"), Exit::Failed);
     super::check_paths_exist([&arguments.file]).map_err(failed)?;
+    let project = super::Project::of(&arguments.file).map_err(failed)?;
+    project.apply(&mut registry).map_err(failed)?;
     let mut mock_file = None;
     if let Some(path) = &arguments.mock {
         let text = yaml::read(path).map_err(failed)?;
@@ -69,7 +71,7 @@ fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<MockRun, (St
         mocks.clone().apply(&mut registry);
         mock_file = Some((mocks, path, text));
     }
-    let levels = arguments.trees.levels().map_err(failed)?;
+    let levels = arguments.trees.levels(&project).map_err(failed)?;
     let mut loaded = Loader::new(&registry)
         .levels(levels.clone())
         .with_models()
