@@ -18,7 +18,7 @@ use crossbeam_queue::ArrayQueue;
 use super::event::{Event, Record};
 use crate::bt::Time;
 
-/// Number of records that the queue holds. The distributor empties it every 20 ms: enough for 400,000 records a second.
+/// Number of records that the queue holds. The distributor empties it every 50 ms: enough for 160,000 records a second.
 const CAPACITY: usize = 8192;
 
 /// Number of batches that wait for a reader before it loses some.

@@ -16,7 +16,7 @@ use super::writer::{Reply, Writer, Written};
 
 /// Time between two looks at the stream. A record between navigations is looked at after this time too, so that a row of
 /// them wakes the thread once.
-const PERIOD: Duration = Duration::from_millis(20);
+const PERIOD: Duration = Duration::from_millis(50);
 
 /// Which navigations are written without a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
