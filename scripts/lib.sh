@@ -79,17 +79,21 @@ try() {
 # as_root: whether this script may install system packages.
 as_root() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
 
+# install_package PACKAGE: installs PACKAGE if this script may. A failure is not an error.
+install_package() {
+  as_root || return 0
+  try "installing $1" env DEBIAN_FRONTEND=noninteractive sh -c \
+    'apt-get install -qy --no-install-recommends "$0" ||
+     { apt-get update -q && apt-get install -qy --no-install-recommends "$0"; }' "$1" || true
+}
+
 # require PACKAGE WHAT CHECK...: runs CHECK. If it fails, installs PACKAGE as root and checks again. Ends the script if CHECK
 # still fails.
 require() {
   local package=$1 what=$2
   shift 2
   "$@" >/dev/null 2>&1 && return
-  if as_root; then
-    try "installing $package" env DEBIAN_FRONTEND=noninteractive sh -c \
-      'apt-get install -qy --no-install-recommends "$0" ||
-       { apt-get update -q && apt-get install -qy --no-install-recommends "$0"; }' "$package" || true
-  fi
+  install_package "$package"
   "$@" >/dev/null 2>&1 || fail "$what is missing: install it with 'sudo apt install $package' and run this again."
 }
 

@@ -46,6 +46,9 @@ def test_every_part_is_ok_during_a_navigation(diagnosed):
     assert goal.result()[0] == "CANCELED"
     reader.wait("goals", OK, "no goals")
     reader.wait_value("ticks", "activity", "idle")
+    reader.wait_value("goals", "navigations canceled 0", "1")
+    assert value(reader.latest, "goals", "goals follow_path halted goal cancelled") == "1"
+    assert value(reader.latest, "goals", "records lost") == "0"
 
 
 @pytest.mark.alone

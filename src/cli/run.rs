@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use crate::bt::Registry;
-use crate::monitor::diagnostics;
+use crate::monitor;
 
 pub(crate) fn run(registry: Registry) -> ExitCode {
     let prepared = crate::navigator::prepare();
     let _log = crate::ros::start_log();
-    crate::navigator::run(prepared, registry, diagnostics::publish)
+    crate::navigator::run(prepared, registry, monitor::start)
 }

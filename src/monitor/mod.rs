@@ -5,5 +5,10 @@ pub mod diagnostics;
 pub mod drawing;
 pub mod live;
 pub mod models;
+#[cfg(feature = "ros")]
+mod start;
 pub mod track;
 pub mod web;
+
+#[cfg(feature = "ros")]
+pub use start::start;

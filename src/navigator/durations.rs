@@ -12,6 +12,7 @@ const CLASSES: usize = (PER_DOUBLING as usize) * 38;
 pub struct Durations {
     counts: Box<[u32; CLASSES]>,
     total: u64,
+    sum: Duration,
     longest: Duration,
 }
 
@@ -20,6 +21,7 @@ impl Default for Durations {
         Self {
             counts: Box::new([0; CLASSES]),
             total: 0,
+            sum: Duration::ZERO,
             longest: Duration::ZERO,
         }
     }
@@ -33,6 +35,7 @@ impl Durations {
             *count = count.saturating_add(1);
         }
         self.total += 1;
+        self.sum = self.sum.saturating_add(duration);
         self.longest = self.longest.max(duration);
     }
 
@@ -45,6 +48,7 @@ impl Durations {
             *count = count.saturating_sub(*before);
         }
         later.total = self.total.saturating_sub(earlier.total);
+        later.sum = self.sum.saturating_sub(earlier.sum);
         later.longest = match later.total {
             0 => Duration::ZERO,
             _ => later.quantile(1.0),
@@ -55,6 +59,11 @@ impl Durations {
     /// The number of durations.
     pub fn total(&self) -> u64 {
         self.total
+    }
+
+    /// The sum of all durations.
+    pub fn sum(&self) -> Duration {
+        self.sum
     }
 
     /// The longest duration.

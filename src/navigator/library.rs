@@ -69,6 +69,11 @@ impl TreeLibrary {
         }
     }
 
+    /// The node types of the trees.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
     /// Sets another link for the following dry runs, one that knows more interfaces.
     pub fn set_dry_run_link(&self, dry_run: impl Fn() -> Box<dyn Link> + Send + Sync + 'static) {
         *self.dry_run.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(dry_run);

@@ -88,6 +88,8 @@ pub use node::{Prepared, StartError, prepare, run};
 pub use node_handles::NodeHandles;
 pub use options::Options;
 pub use package_share::share_file;
+#[cfg(feature = "ros")]
+pub use parameters::MonitorSettings;
 pub use recording::NavigationRecorder;
 pub(crate) use robot::Robot;
 pub use schedule::Schedule;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::{Handle, Heartbeat, TreeLibrary};
+use crate::record::Totals;
+use crate::record::stream::Subscribe;
 use crate::ros::{Clock, GoalTrackerHandle, RosHandle};
 
 /// Handles of a running node, for monitors. Room `monitor` is above this room, so the node passes these handles to it.
@@ -21,6 +23,8 @@ pub struct NodeHandles {
     pub heartbeat: Heartbeat,
     /// The trees.
     pub library: Arc<TreeLibrary>,
+    /// Makes readers of the event stream, and counts its records; `None` if nothing is recorded and the web page is off.
+    pub records: Option<(Subscribe, Totals)>,
 }
 
 impl std::fmt::Debug for NodeHandles {

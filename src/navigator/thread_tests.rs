@@ -220,6 +220,30 @@ fn a_pause_is_acknowledged_after_the_last_tick() {
 }
 
 #[test]
+fn a_paused_tree_gets_one_tick_for_each_step() {
+    let mut remote = Remote::new();
+    let handle = remote.thread.handle().clone();
+    assert_eq!(handle.step().wait(TIMEOUT), Ok(false), "no tree runs");
+    remote.turn(Plan::endless);
+    assert_eq!(handle.step().wait(TIMEOUT), Ok(false), "ticks are not paused");
+    handle.pause().wait(TIMEOUT).unwrap();
+    let before = handle.tick_status().wait(TIMEOUT).unwrap().statistics;
+    let ticks = remote.ticks();
+    for step in 1..=3 {
+        remote.periods(5);
+        assert_eq!(handle.step().wait(TIMEOUT), Ok(true));
+        assert_eq!(remote.ticks(), ticks + step);
+    }
+    let after = handle.tick_status().wait(TIMEOUT).unwrap().statistics;
+    assert_eq!(after.missed, before.missed, "a pause misses no tick");
+    // A paused tree can be halted.
+    let halted = handle.halt(HaltReason::GoalCanceled);
+    remote.periods(20);
+    assert_eq!(halted.wait(TIMEOUT), Ok(()));
+    assert_eq!(remote.bench.active("spin"), 0);
+}
+
+#[test]
 fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
     let (mut remote, registry) = (Remote::new(), registry());
     remote.turn(|| Plan::endless().stop_after(300));

@@ -7,6 +7,7 @@
 //! | [`Tracer`], [`RecordedLink`] | what writes the records: the observer of a tree, and its link |
 //! | [`recorder`] | the flight recorder: keeps the last minutes, and writes them to a file |
 //! | [`stored`], [`codec`] | the records in a file |
+//! | [`Totals`] | the records, counted |
 //! | [`Recording`] | a file that was read |
 //! | [`coverage`] | counts which nodes ran in several recordings |
 //! | [`replay`] | runs the inputs of a recording through a tree again |
@@ -28,6 +29,7 @@ pub mod stored;
 pub mod story;
 pub mod stream;
 mod thread;
+mod totals;
 mod tracer;
 mod writer;
 
@@ -37,4 +39,5 @@ pub use names::Names;
 pub use reader::{ReadError, Recording};
 pub use stream::Stream;
 pub use thread::{Occasion, RecorderThread, SaveRecording};
+pub use totals::{CounterName, Totals};
 pub use tracer::Tracer;

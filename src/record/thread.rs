@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::files::{DiskState, RecordingFiles};
 use super::recorder::{Limits, MemoryRecording, Recorder};
 use super::stream::{Distributor, Stream, Subscribe};
+use super::totals::Totals;
 use super::writer::{Reply, Writer, Written};
 
 /// Time between two looks at the stream. A record between navigations is looked at after this time too, so that a row of
@@ -37,6 +38,7 @@ pub struct RecorderThread {
     thread: Option<JoinHandle<()>>,
     written: Written,
     disk: DiskState,
+    totals: Totals,
 }
 
 /// Asks the recorder for a recording.
@@ -76,8 +78,10 @@ impl RecorderThread {
         let stop = Arc::new(AtomicBool::new(false));
         let disk = DiskState::default();
         let (writer, written) = Writer::start(files, disk.clone())?;
+        let totals = Totals::default();
         let worker = Worker {
             distributor,
+            totals: totals.clone(),
             recorder: Recorder::new(limits),
             writer,
             occasion,
@@ -107,6 +111,7 @@ impl RecorderThread {
             thread: Some(thread),
             written,
             disk,
+            totals,
         };
         Ok((recorder, subscribe))
     }
@@ -114,6 +119,11 @@ impl RecorderThread {
     /// Whether recordings can be written.
     pub fn disk(&self) -> DiskState {
         self.disk.clone()
+    }
+
+    /// The records so far, counted.
+    pub fn totals(&self) -> Totals {
+        self.totals.clone()
     }
 
     /// A handle to request recordings.
@@ -145,6 +155,7 @@ impl<F: FnOnce()> Drop for OnEnd<F> {
 
 struct Worker {
     distributor: Distributor,
+    totals: Totals,
     recorder: Recorder,
     writer: Writer,
     occasion: Occasion,
@@ -176,6 +187,7 @@ impl Worker {
         let Some(batch) = self.distributor.distribute() else {
             return;
         };
+        self.totals.take(&batch);
         for recording in self.recorder.take(&batch) {
             let is_wanted = match self.occasion {
                 Occasion::Failure => recording.has_failed(),

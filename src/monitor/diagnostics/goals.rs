@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::condition::Condition;
 use crate::goal::{AbandonedGoal, Counters, GoalId, GoalIncident, IncidentKind, LiveGoal, Phase};
 use crate::msg::DiagnosticLevel as Level;
+use crate::record::Totals;
 
 /// The observed goals, each with the name of its server.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +18,8 @@ pub struct GoalsSeen {
     pub counters: Counters,
     /// The last report, with the name of its server.
     pub last_report: Option<(GoalIncident, Arc<str>)>,
+    /// The counters of the event stream.
+    pub totals: Totals,
 }
 
 pub(super) fn status(seen: &GoalsSeen) -> Condition {
@@ -83,6 +86,12 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
     ] {
         condition.value(key, counter);
     }
+    for (counter, count) in seen.totals.counts() {
+        let labels = counter.labels.iter().map(|(_, value)| &**value);
+        let words: Vec<&str> = std::iter::once(counter.name).chain(labels).collect();
+        condition.value(words.join(" ").trim_end(), count);
+    }
+    condition.value("records lost", seen.totals.lost());
     condition
 }
 
@@ -174,6 +183,7 @@ mod tests {
                 ..Counters::default()
             },
             last_report: Some((report, server)),
+            totals: Totals::default(),
         };
         let condition = status(&seen);
         assert_eq!(condition.level, Level::Error);

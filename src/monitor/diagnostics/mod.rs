@@ -103,12 +103,15 @@ impl Diagnostics {
 }
 
 #[cfg(test)]
+pub(super) use tests::tick_status;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::navigator::{NavigatorKind, Snapshot, TickStatistics, TickStatus};
 
     /// The status of a thread that has done nothing.
-    pub(super) fn tick_status() -> TickStatus {
+    pub(in crate::monitor) fn tick_status() -> TickStatus {
         TickStatus {
             statistics: TickStatistics::default(),
             period: Duration::from_millis(10),

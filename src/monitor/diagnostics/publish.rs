@@ -136,6 +136,11 @@ impl Observer {
             abandoned: view.abandoned,
             counters: view.counters,
             last_report,
+            totals: self
+                .node_handles
+                .records
+                .as_ref()
+                .map_or_else(Default::default, |(_, totals)| totals.clone()),
         }
     }
 

@@ -102,6 +102,10 @@ impl Window {
             }
         }
         condition.value("longest in total (us)", microseconds(all.durations.longest()));
+        if all.lateness.total() > 0 {
+            let late = all.lateness.quantile(0.99);
+            condition.value("99th percentile of lateness in total (us)", microseconds(late));
+        }
         condition.value("missed recently", missed);
         condition.value("skipped by /clock recently", skipped);
         condition.value("missed in total", all.missed);

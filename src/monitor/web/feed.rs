@@ -128,6 +128,11 @@ impl Feed {
         self.notify();
     }
 
+    /// Whether a client reads.
+    pub fn is_watched(&self) -> bool {
+        self.0.version.receiver_count() > 0
+    }
+
     fn notify(&self) {
         self.0.version.send_modify(|version| *version += 1);
     }

@@ -5,6 +5,7 @@
 //! | [`Feed`] | the run for the page: its tree, and its changes so far |
 //! | [`Token`], `request_guard` | who may ask |
 //! | [`Site`] | what the server answers |
+//! | [`LiveRun`], `node` | the run and the acts of a node |
 //! | [`server`] | connections, and their bounds |
 //! | `page` | the page: HTML, a style sheet and a script, without anything from other hosts |
 //!
@@ -17,6 +18,10 @@ mod body;
 mod change;
 mod feed;
 mod live;
+#[cfg(any(feature = "ros", test))]
+mod metrics;
+#[cfg(feature = "ros")]
+mod node;
 mod request_guard;
 mod run_head;
 pub mod server;
@@ -29,6 +34,8 @@ mod view;
 
 pub use feed::Feed;
 pub use live::LiveRun;
+#[cfg(feature = "ros")]
+pub use node::serve_node;
 pub use site::{Act, Controls, Site};
 pub use token::Token;
 pub use view::{view_recording, view_tree};

@@ -38,6 +38,17 @@ pub enum Act {
 }
 
 impl Act {
+    /// What is done, for the log.
+    #[cfg(feature = "ros")]
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Pause => "ticks are paused",
+            Self::Step => "one tick of the paused tree",
+            Self::Resume => "ticks are resumed",
+            Self::Cancel => "the navigation goal is cancelled",
+        }
+    }
+
     /// All acts, with the last part of their paths.
     const ALL: [(&'static str, Self); 4] = [
         ("pause", Self::Pause),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::node_lifecycle::NodeLifecycle;
-use super::parameters::Parameters;
+use super::parameters::{MonitorSettings, Parameters};
 use super::signals::Signals;
 use super::stalled_threads::StalledThreads;
 use super::{Heartbeat, Navigator, NavigatorKind, NodeHandles, TickClock, TickThread, Watchdog, load_trees};
@@ -75,8 +75,8 @@ impl TickClock for Clock {
 /// The default name of the node, overridden by the command line.
 const NAME: &str = "bt_navigator";
 
-/// Starts the diagnostics of the node with the given period.
-type Diagnose = fn(&NodeHandles, Duration) -> Result<(), RosError>;
+/// Starts what shows the node: with the period of the diagnostics, and the settings of the web page.
+type StartMonitors = fn(&NodeHandles, Duration, &MonitorSettings) -> Result<(), StartError>;
 
 /// The setup of the process before its first thread. Keep it while the node runs.
 #[derive(Debug)]
@@ -98,13 +98,13 @@ pub fn prepare() -> Prepared {
     }
 }
 
-/// Runs the node `bt_navigator` until a signal ends it. Trees may use the nodes of `registry`. `diagnose` is called
-/// after the start of the tick thread, unless diagnostics are disabled.
-pub fn run(prepared: Prepared, registry: Registry, diagnose: Diagnose) -> ExitCode {
+/// Runs the node `bt_navigator` until a signal ends it. Trees may use the nodes of `registry`. `monitors` is called
+/// after the start of the tick thread.
+pub fn run(prepared: Prepared, registry: Registry, monitors: StartMonitors) -> ExitCode {
     // First the signal handlers: a process that finds the node on the graph may send a signal.
     let started = Signals::new()
         .map_err(StartError::Thread)
-        .and_then(|signals| Ok((Node::start(registry, diagnose, prepared.guardian)?, signals)));
+        .and_then(|signals| Ok((Node::start(registry, monitors, prepared.guardian)?, signals)));
     // The first node has read it.
     drop(prepared.profile);
     match started {
@@ -138,7 +138,7 @@ struct Node {
 impl Node {
     fn start(
         registry: Registry,
-        diagnose: Diagnose,
+        monitors: StartMonitors,
         guardian: io::Result<Guardian>,
     ) -> Result<Self, StartError> {
         let ros = Ros::start(NAME, "")?;
@@ -196,10 +196,9 @@ impl Node {
             ticks: ticks.handle().clone(),
             heartbeat,
             library: Arc::clone(&parameters.library),
+            records: recorder.as_ref().map(Recorder::records),
         };
-        if !parameters.diagnostics_period.is_zero() {
-            diagnose(&node_handles, parameters.diagnostics_period)?;
-        }
+        monitors(&node_handles, parameters.diagnostics_period, &parameters.monitor)?;
         // Goals are refused until the node is active.
         ticks.handle().shut();
         load_trees(

@@ -6,7 +6,7 @@ use crate::nav::Link;
 use crate::navigator::NavigationRecorder;
 use crate::navigator::parameters::{Parameters, RecorderSettings};
 use crate::record::stream::Subscribe;
-use crate::record::{Occasion, RecordedLink, RecorderThread, Stream};
+use crate::record::{Occasion, RecordedLink, RecorderThread, Stream, Totals};
 use crate::ros::{Ros, RosError, serve_service};
 
 /// The event stream of the node, and the thread that reads it.
@@ -14,17 +14,20 @@ pub(super) struct Recorder {
     settings: RecorderSettings,
     stream: Stream,
     thread: RecorderThread,
-    _subscribe: Subscribe,
+    subscribe: Subscribe,
 }
 
 impl Recorder {
-    /// Starts the recorder, unless it is switched off. `on_end` is called at the end of its thread.
+    /// Starts the recorder, unless it is switched off and the web page does not need it. `on_end` is called at the end of
+    /// its thread.
     pub(super) fn start(
         parameters: &Parameters,
         on_end: impl FnOnce() + Send + 'static,
     ) -> Result<Option<Self>, StartError> {
-        let Some(settings) = parameters.recorder.clone() else {
-            return Ok(None);
+        let settings = match &parameters.recorder {
+            Some(settings) => settings.clone(),
+            None if parameters.monitor.port.is_some() => RecorderSettings::default(),
+            None => return Ok(None),
         };
         let stream = Stream::default();
         let (thread, subscribe) = RecorderThread::start(
@@ -38,7 +41,7 @@ impl Recorder {
             settings,
             stream,
             thread,
-            _subscribe: subscribe,
+            subscribe,
         }))
     }
 
@@ -56,8 +59,16 @@ impl Recorder {
         (Box::new(RecordedLink::new(link, stream)), Some(navigation))
     }
 
-    /// Serves `~/save_recording`.
+    /// Makes readers of the event stream, and counts its records.
+    pub(super) fn records(&self) -> (Subscribe, Totals) {
+        (self.subscribe.clone(), self.thread.totals())
+    }
+
+    /// Serves `~/save_recording`, if navigations are recorded.
     pub(super) fn serve(&self, ros: &Ros) -> Result<(), StartError> {
+        if self.settings.limits.duration.is_zero() {
+            return Ok(());
+        }
         let save = self.thread.save_handle();
         ros.handle()
             .with_node_blocking(TIMEOUT, move |node| -> Result<(), RosError> {

@@ -1,5 +1,6 @@
 //! The parameters of the node. Names are Nav2's; so are defaults, except those listed in `docs/differences.md`.
 
+mod monitor;
 mod options;
 #[cfg(test)]
 mod page;
@@ -16,6 +17,8 @@ use crate::bt::Registry;
 use crate::goal::GoalOptions;
 use crate::nav::{ProvidedKeys, Settings};
 use crate::ros::{Declaration, DryRun, ParameterError, ParameterStore};
+pub use monitor::MonitorSettings;
+use monitor::monitor;
 use options::options;
 use reader::Reader;
 pub(crate) use recorder::RecorderSettings;
@@ -49,6 +52,8 @@ pub(crate) struct Parameters {
     pub(crate) goal_topic: String,
     /// Period of the messages on `/diagnostics`; zero: none.
     pub(crate) diagnostics_period: Duration,
+    /// The web page.
+    pub(crate) monitor: MonitorSettings,
     /// The flight recorder; `None`: nothing is recorded.
     pub(crate) recorder: Option<RecorderSettings>,
     /// Time that a leaf may block the tick thread before it is reported; zero: no limit.
@@ -120,6 +125,7 @@ impl Parameters {
                 "Period of the messages on /diagnostics, in s. 0: no messages.\nMessages are published only while \
                  /diagnostics has a subscriber. A message is published at once if a level gets worse.",
             )?),
+            monitor: monitor(&read)?,
             recorder: recorder(&read)?,
             goal_topic: read.text(
                 "goal_topic",

@@ -16,6 +16,24 @@ pub(crate) struct RecorderSettings {
     pub(crate) occasion: Occasion,
 }
 
+impl Default for RecorderSettings {
+    /// Nothing is kept and nothing is written.
+    fn default() -> Self {
+        Self {
+            limits: Limits {
+                duration: Duration::ZERO,
+                bytes: 0,
+            },
+            files: RecordingFiles {
+                directory: default_directory(),
+                max_files: 1,
+                max_bytes: 0,
+            },
+            occasion: Occasion::Never,
+        }
+    }
+}
+
 /// Declares these parameters. `None`: nothing is recorded.
 pub(super) fn recorder(read: &Reader<'_>) -> Result<Option<RecorderSettings>, ParameterError> {
     let minutes = read.number(

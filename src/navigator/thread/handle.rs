@@ -151,6 +151,11 @@ impl Handle {
         self.ask(|reply| Message::Pause(false, reply))
     }
 
+    /// Ticks a paused tree once. The answer is false if no tree runs, or if ticks are not paused.
+    pub fn step(&self) -> Pending<bool> {
+        self.ask(Message::Step)
+    }
+
     /// Halts the current tree. Acknowledged when its goals and jobs have stopped, or were reported as not stopping
     /// (guarantee G8), and its client has the result. Later goals are accepted, unless they are
     /// [refused](Handle::shut).

@@ -51,6 +51,8 @@ pub trait TickClock: Send + Sync {
 pub struct TickStatistics {
     /// The durations and the number of ticks.
     pub durations: Durations,
+    /// The times from the due times of scheduled ticks to their starts.
+    pub lateness: Durations,
     /// Ticks that were due and did not happen.
     pub missed: u64,
     /// Ticks that did not happen because the clock passed them in one step with another tick.
@@ -77,6 +79,8 @@ enum Message {
     Event,
     /// Pauses or resumes ticks. The tree keeps its state, and its goals continue.
     Pause(bool, Sender<()>),
+    /// Ticks a paused tree once. Replies whether there is one.
+    Step(Sender<bool>),
     /// Ends the current goal and those up to an arrival number. Replies when everything has stopped, or at its
     /// deadline, or at the given limit.
     Halt(HaltReason, Option<Duration>, ArrivalNumber, Sender<()>),

@@ -23,6 +23,8 @@ pub(super) struct Loop {
     /// Set while a tree runs.
     schedule: Option<Schedule>,
     paused: bool,
+    /// A paused tree gets one tick.
+    is_step_due: bool,
     /// Shared with [`Handle::event`](super::Handle::event).
     has_event: Arc<AtomicBool>,
     /// An event waits for its tick (`tick_on_event`).
@@ -79,6 +81,7 @@ impl Loop {
             cut: None,
             schedule: None,
             paused: false,
+            is_step_due: false,
             has_event,
             event_waits: false,
             last_tick: Time::ZERO,
@@ -174,6 +177,10 @@ impl Loop {
                 // Paused ticks do not count as missed.
                 self.schedule = None;
                 let _ = reply.send(());
+            }
+            Message::Step(reply) => {
+                self.is_step_due = self.paused && self.navigator.is_running();
+                let _ = reply.send(self.is_step_due);
             }
             Message::Halt(reason, limit, newest, reply) => {
                 if let Some(limit) = limit {
@@ -301,13 +308,19 @@ impl Loop {
     fn tick_if_due(&mut self, began: Time, now: Time) {
         let period = self.navigator.options().period;
         let event_tick_due = self.event_tick_due();
+        let is_step = std::mem::take(&mut self.is_step_due);
+        if is_step {
+            // The time of the pause does not count as missed ticks.
+            self.schedule = None;
+        }
         let schedule = self.schedule.get_or_insert_with(|| {
             let schedule = Schedule::new(now, period);
             self.clock.now_and_due_steps(schedule.start(), schedule.period());
             schedule
         });
-        let is_scheduled = now >= schedule.due();
-        if self.paused || !(is_scheduled || (self.event_waits && began >= event_tick_due)) {
+        let due = schedule.due();
+        let is_scheduled = now >= due;
+        if (self.paused && !is_step) || !(is_scheduled || (self.event_waits && began >= event_tick_due)) {
             // A goal waits for a transform on the clock that a simulation does not stop.
             let has_new_goal = self.navigator.poll(now);
             self.event_waits |= has_new_goal && self.navigator.options().tick_on_event;
@@ -315,6 +328,9 @@ impl Loop {
         }
         self.event_waits = false;
         self.last_tick = began;
+        if is_scheduled {
+            self.statistics.lateness.record(now.since(due));
+        }
         self.navigator.tick(now);
         // The duration is measured on this machine's clock, even in a simulation. It covers all work of the thread in
         // this period, not only the tick.

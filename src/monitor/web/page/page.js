@@ -7,6 +7,8 @@ const MARKS = ["·", "▶", "✔", "✘", "–", "■"];
 const MAX_RECORDS = 400000;
 const KEYFRAME = 5000;
 const FRAME_MS = 50;
+const MAX_BARS = 20000;
+const MAX_ROWS = 40;
 
 const byId = (id) => document.getElementById(id);
 
@@ -34,6 +36,7 @@ function glyph(node) {
 // The second line of a node: what it is unless the name tells, and what it does.
 function noteOf(node, text) {
   const what = node.name === node.id ? glyph(node) : `${glyph(node)} ${node.id}`;
+  if (text && (tree.layout === "outline" || node.name === node.id)) return text;
   return text ? `${what} · ${text}` : node.name === node.id ? `${what} ${node.kind.toLowerCase()}` : what;
 }
 
@@ -80,7 +83,7 @@ class State {
     switch (record[0]) {
       case "t": this.ticks += 1; break;
       case "c": this.change(record[1], record[2], time); break;
-      case "h": this.last[record[1]] = HALTED; this.reason.set(record[1], record[2]); break;
+      case "h": this.last[record[1]] = HALTED; this.reason.set(record[1], { text: record[2], time }); break;
       case "s": this.last[record[1]] = SKIPPED; this.since[record[1]] = time; break;
       case "w": {
         const [, slot, by, value, type] = record;
@@ -102,7 +105,7 @@ class State {
         const goal = this.goals.get(record[1]);
         if (!goal) break;
         this.goals.delete(record[1]);
-        if (record[2] === "failed" && goal.leaf !== null) this.reason.set(goal.leaf, record[3]);
+        if (record[2] === "failed" && goal.leaf !== null) this.reason.set(goal.leaf, { text: record[3], time });
         this.ended.unshift({ ...goal, state: record[2], details: record[3], end: time });
         if (this.ended.length > 30) this.ended.length = 30;
         break;
@@ -123,7 +126,8 @@ class State {
     if (status !== IDLE || before === RUNNING) this.since[node] = time;
     if (status === IDLE) return;
     if (before === IDLE || before !== RUNNING) this.count[node] += 1;
-    if (this.last[node] !== status) this.reason.delete(node);
+    // The reason of a failure comes with it, just before.
+    if (status !== FAILURE || this.reason.get(node)?.time !== time) this.reason.delete(node);
     this.last[node] = status;
   }
 }
@@ -167,6 +171,8 @@ class Run {
       this.times.push(this.time);
     }
     if (this.records.length > MAX_RECORDS) this.forget();
+    // Of a fast and large tree, only the last bars and lines are kept.
+    for (const name of ["bars", "log"]) if (this[name].length > 2 * MAX_BARS) this[name].splice(0, this[name].length - MAX_BARS);
   }
 
   // Drops the oldest quarter.
@@ -230,7 +236,7 @@ class Run {
 
   why(node, status) {
     const reason = status === FAILURE && this.now.reason.get(node);
-    return reason ? `: ${reason}` : "";
+    return reason && reason.time === this.time ? `: ${reason.text}` : "";
   }
 
   say(time, node, text, kind) { this.log.push({ time, node, text, kind }); }
@@ -249,11 +255,11 @@ class Run {
 }
 
 // The first index whose value is at least this one.
-function lowerBound(sorted, value) {
+function lowerBound(sorted, value, key = (item) => item) {
   let low = 0, high = sorted.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (sorted[middle] < value) low = middle + 1;
+    if (key(sorted[middle]) < value) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -286,7 +292,9 @@ const tree = {
   boxes: [],
   edges: [],
   shown: [],
-  found: [],
+  found: new Set(),
+  followed: 0,
+  seen: { left: 0, top: 0, right: 0, bottom: 0 },
 
   build() {
     const root = byId("tree");
@@ -392,7 +400,7 @@ const tree = {
       const isLeaf = node.children.length === 0;
       box.fold.textContent = this.folded.has(index) ? "▸" : "▾";
       if (!isLeaf) box.element.setAttribute("aria-expanded", String(!this.folded.has(index)));
-      box.status = -1;
+      [box.status, box.text] = [-1, null];
     });
     this.drawEdges();
     this.width = Math.max(...this.boxes.filter((box) => !box.element.hidden).map((box) => box.x + box.width)) + margin;
@@ -431,6 +439,7 @@ const tree = {
     this.zoom = Math.min(2, Math.max(0.15, zoom));
     byId("tree").style.transform = `scale(${this.zoom})`;
     Object.assign(byId("tree-size").style, { width: `${this.width * this.zoom}px`, height: `${this.height * this.zoom}px` });
+    this.look();
   },
 
   // The whole tree if its text stays readable.
@@ -469,28 +478,46 @@ const tree = {
     pane.scrollTo({ left: wide, top: (top + bottom - pane.clientHeight) / 2 });
   },
 
-  // Only what has changed is written: a tree of a thousand nodes is drawn 20 times a second.
+  // Remembers which part of the tree is on the screen. To ask for each picture would make the browser compute positions.
+  look() {
+    const pane = byId("tree-scroll");
+    const [left, top] = [pane.scrollLeft / this.zoom, pane.scrollTop / this.zoom];
+    this.seen = { left, top, right: left + pane.clientWidth / this.zoom, bottom: top + pane.clientHeight / this.zoom };
+    touch();
+  },
+
+  isSeen(box) {
+    const { left, top, right, bottom } = this.seen;
+    return box.x <= right && box.x + box.width >= left && box.y <= bottom && box.y + box.height >= top;
+  },
+
+  // Only what has changed is written, and what is not on the screen twice a second: a tree of a thousand nodes is drawn 20 times
+  // a second.
   draw(state, withTimes) {
     let follow = -1;
     for (let index = 0; index < this.boxes.length; index++) {
       const box = this.boxes[index];
-      if (box.element.hidden) continue;
       const status = state.status[index], last = state.last[index];
+      if (status === RUNNING && status !== box.status && run.isLeaf(index) && !box.element.hidden) follow = index;
+      if (box.element.hidden || !(withTimes || this.isSeen(box))) continue;
       const isChanged = status !== box.status || last !== box.last;
       if (isChanged) {
         const node = run.nodes[index];
         const kind = node.children.length === 0 ? "leaf " : "";
-        box.element.className = `node ${kind}${node.kind.toLowerCase()} ${status === IDLE ? `was-${WORDS[last]}` : WORDS[status]}${this.found.includes(index) ? " found" : ""}`;
-        box.mark.textContent = MARKS[status === IDLE ? last : status];
+        box.element.className = `node ${kind}${node.kind.toLowerCase()} ${status === IDLE ? `was-${WORDS[last]}` : WORDS[status]}${this.found.has(index) ? " found" : ""}`;
+        box.mark.firstChild.data = MARKS[status === IDLE ? last : status];
         if (this.edges[index]) this.edges[index].setAttribute("class", status === RUNNING ? "lit" : "");
-        if (status === RUNNING && node.children.length === 0) follow = index;
         const words = status === IDLE && last !== IDLE ? `idle, last ${WORDS[last]}` : WORDS[status];
         box.element.setAttribute("aria-label", `${node.name}, ${node.id}, ${words}`);
         [box.status, box.last] = [status, last];
       }
       if (isChanged || withTimes) this.write(box, this.noteText(state, index));
     }
-    if (follow >= 0 && byId("follow").checked) this.scrollTo(follow);
+    // Not with each change: a look at positions makes the browser compute all of them.
+    if (follow >= 0 && performance.now() - this.followed > 500 && byId("follow").checked) {
+      this.followed = performance.now();
+      this.scrollTo(follow);
+    }
   },
 
   noteText(state, index) {
@@ -498,13 +525,13 @@ const tree = {
     const reason = state.reason.get(index);
     const since = shownTime() - state.since[index];
     if (status === RUNNING) return duration(since);
-    return last === IDLE ? "" : `${duration(since)} ago${reason ? `: ${reason}` : ""}`;
+    return last === IDLE ? "" : `${duration(since)} ago${reason ? `: ${reason.text}` : ""}`;
   },
 
   write(box, text) {
     if (box.text === text) return;
     box.text = text;
-    box.note.textContent = noteOf(run.nodes[box.element.dataset.node], text);
+    box.note.firstChild.data = noteOf(run.nodes[box.element.dataset.node], text);
   },
 };
 
@@ -646,7 +673,7 @@ const panels = {
 
   log() {
     const now = shownTime();
-    const end = lowerBound(run.log.map((line) => line.time), now + 1e-6);
+    const end = lowerBound(run.log, now + 1e-6, (line) => line.time);
     const lines = run.log.slice(Math.max(0, end - 200), end).reverse();
     const panel = byId("panel-log");
     emptyText(panel, "Nothing has happened yet.", lines.length === 0);
@@ -746,6 +773,17 @@ const chart = {
   span: "all",
   rowHeight: 17,
   gutter: 150,
+  width: 0,
+  colors: null,
+
+  // Sizes and colours. To look them up for each picture would make the browser compute all positions again.
+  measure() {
+    this.width = byId("chart").parentElement.clientWidth;
+    const style = getComputedStyle(document.documentElement);
+    const color = (name) => style.getPropertyValue(`--${name}`).trim();
+    this.colors = { ink: color("ink"), faint: color("faint"), line: color("line"), accent: color("accent"), failure: color("failure"), status: ["faint", "running", "success", "failure", "skipped", "halted"].map(color) };
+    touch();
+  },
 
   range() {
     const [begin, end] = [run.begin(), Math.max(run.time, run.begin() + 1000)];
@@ -755,10 +793,18 @@ const chart = {
     return [to - length, to];
   },
 
+  // The leaves of the last bars up to the end of the shown time.
+  leaves(to) {
+    const found = new Set();
+    for (let index = run.bars.length - 1; index >= 0 && found.size < MAX_ROWS; index--) if (run.bars[index].start <= to) found.add(run.bars[index].node);
+    return [...found].sort((left, right) => left - right);
+  },
+
   draw() {
     const canvas = byId("chart");
-    const leaves = [...new Set(run.bars.map((bar) => bar.node))].sort((left, right) => left - right);
-    const width = canvas.parentElement.clientWidth;
+    const [from, to] = this.range();
+    const leaves = this.leaves(this.span === "all" ? Infinity : to);
+    const { width, colors } = this;
     const height = 44 + Math.max(1, leaves.length) * this.rowHeight + 4;
     const ratio = window.devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
@@ -770,10 +816,6 @@ const chart = {
     const pen = canvas.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
-    const style = getComputedStyle(document.documentElement);
-    const color = (name) => style.getPropertyValue(`--${name}`).trim();
-    const colors = { ink: color("ink"), faint: color("faint"), line: color("line"), accent: color("accent"), failure: color("failure"), status: ["faint", "running", "success", "failure", "skipped", "halted"].map(color) };
-    const [from, to] = this.range();
     const x = (time) => this.gutter + ((time - from) / (to - from)) * (width - this.gutter - 8);
     pen.font = "11px system-ui, 'DejaVu Sans', sans-serif";
     this.drawAxis(pen, x, from, to, height, colors);
@@ -817,7 +859,7 @@ const chart = {
       columns.set(at, [Math.max(column[0], took[index]), column[1] + missed[index]]);
     }
     for (const [at, [time, missed]] of columns) {
-      const tall = Math.max(1, (time / longest) * 16);
+      const tall = Math.max(1, (Math.log(1 + time / 10) / Math.log(1 + longest / 10)) * 16);
       pen.fillStyle = missed ? colors.failure : colors.faint;
       pen.fillRect(at, 30 - (missed ? 16 : tall), missed ? 2 : 1, missed ? 16 : tall);
     }
@@ -837,10 +879,14 @@ const chart = {
 
   drawBars(pen, x, from, to, leaves, width, colors) {
     const row = new Map(leaves.map((leaf, index) => [leaf, 46 + index * this.rowHeight]));
+    // Of bars that are narrower than a pixel, one is drawn.
+    const drawn = new Map();
     for (const bar of run.bars) {
       const end = bar.end === null ? run.time : bar.end;
-      if (end < from || bar.start > to) continue;
+      if (end < from || bar.start > to || !row.has(bar.node)) continue;
       const left = Math.max(this.gutter, x(bar.start)), right = Math.min(width - 8, x(end));
+      if (right < drawn.get(bar.node)) continue;
+      drawn.set(bar.node, Math.max(right, left + 1));
       pen.fillStyle = colors.status[bar.status];
       pen.fillRect(left, row.get(bar.node) + 3, Math.max(2, right - left), this.rowHeight - 6);
     }
@@ -924,8 +970,7 @@ function draw(now) {
     if (shownTime() >= run.time) play(false);
   }
   if (!isDirty && now - timesDrawn < 500) return;
-  lastDraw = now;
-  if (!run) { drawHeader(null); return; }
+  if (!run) { lastDraw = now; drawHeader(null); return; }
   const withTimes = isDirty && (viewTime !== null || now - timesDrawn > 250);
   if (withTimes || now - timesDrawn >= 500) timesDrawn = now;
   isDirty = false;
@@ -933,9 +978,12 @@ function draw(now) {
   drawHeader(viewed);
   tree.draw(viewed, withTimes);
   panels[tab](viewed);
-  if (run.head.mode === "tree") return;
-  drawTime();
-  chart.draw();
+  if (run.head.mode !== "tree") {
+    drawTime();
+    chart.draw();
+  }
+  // A slow machine draws less often: half of its time is for input and events.
+  lastDraw = Math.max(now, 2 * performance.now() - now - FRAME_MS);
 }
 
 // ---- Events of the server ------------------------------------------------------------------------------------------
@@ -945,11 +993,13 @@ function beginRun(head) {
   play(false);
   viewTime = null;
   byId("main").hidden = !head;
+  byId("empty").hidden = Boolean(head);
   if (!head) { run = null; touch(); return; }
   run = new Run(head);
   document.title = `${head.tree} – navtree`;
   byId("title").textContent = head.tree;
   byId("timeline").hidden = head.mode === "tree";
+  chart.measure();
   byId("live").textContent = head.mode === "live" ? "Live" : "End";
   byId("play").hidden = head.mode === "live";
   chart.span = head.mode === "live" ? "60" : "all";
@@ -1007,7 +1057,7 @@ async function stayConnected() {
 }
 
 function askToken() {
-  byId("main").hidden = true;
+  for (const id of ["main", "empty"]) byId(id).hidden = true;
   byId("login").hidden = false;
   byId("status").textContent = "token needed";
   byId("token").focus();
@@ -1054,7 +1104,7 @@ function foldIdle() {
 function find(text, step) {
   const word = text.trim().toLowerCase();
   const matches = word ? run.nodes.filter((node) => `${node.name} ${node.id}`.toLowerCase().includes(word)).map((node) => node.index) : [];
-  tree.found = matches;
+  tree.found = new Set(matches);
   tree.boxes.forEach((box) => { box.status = -1; });
   if (matches.length) {
     const next = matches.find((node) => node > selected) ?? matches[0];
@@ -1126,7 +1176,11 @@ function listen() {
   on("chart", "pointerdown", (event) => { isDragging = true; scrubAt(event); });
   on("chart", "pointermove", (event) => { if (isDragging) scrubAt(event); });
   window.addEventListener("pointerup", () => { isDragging = false; });
-  window.addEventListener("resize", () => { if (run && tree.layout === "outline") tree.place(); touch(); });
+  window.addEventListener("resize", () => { if (run && tree.layout === "outline") tree.place(); });
+  on("tree-scroll", "scroll", () => tree.look());
+  new ResizeObserver(() => tree.look()).observe(byId("tree-scroll"));
+  new ResizeObserver(() => chart.measure()).observe(byId("chart-scroll"));
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => chart.measure());
   on("pause", "click", () => act(robot && robot.paused ? "resume" : "pause"));
   on("step", "click", () => act("step"));
   on("cancel", "click", () => { if (window.confirm("Cancel the navigation goal of the robot?")) act("cancel"); });

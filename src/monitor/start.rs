@@ -1,0 +1,21 @@
+//! Starts what shows a node that runs.
+
+use std::time::Duration;
+
+use super::{diagnostics, web};
+use crate::navigator::{MonitorSettings, NodeHandles, StartError};
+
+/// Publishes the diagnostics with this period, unless it is zero, and serves the web page, if it has a port.
+///
+/// # Errors
+/// [`StartError`]. A port that is in use is not an error: the robot drives without its web page.
+pub fn start(
+    node_handles: &NodeHandles,
+    diagnostics_period: Duration,
+    settings: &MonitorSettings,
+) -> Result<(), StartError> {
+    if !diagnostics_period.is_zero() {
+        diagnostics::publish(node_handles, diagnostics_period)?;
+    }
+    web::serve_node(node_handles, settings)
+}

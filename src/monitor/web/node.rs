@@ -1,0 +1,219 @@
+//! The web page of a node.
+
+use std::net::{IpAddr, TcpListener};
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::live::LiveRun;
+use super::metrics::{Numbers, metrics};
+use super::run_head::stored_problems;
+use super::site::{Act, Controls, Site};
+use super::token::Token;
+use super::{Feed, server};
+use crate::bt::HaltReason;
+use crate::navigator::{MonitorSettings, NodeHandles, Pending, StartError, TickStatus, Unacknowledged};
+use crate::record::Totals;
+
+/// Time between two looks at the event stream while somebody watches: the page draws 20 times a second.
+const PERIOD: Duration = Duration::from_millis(50);
+/// The same while nobody watches. The stream keeps a second for a reader.
+const IDLE_PERIOD: Duration = Duration::from_millis(400);
+/// Maximum time that a request for the metrics waits for the tick thread.
+const METRICS_TIMEOUT: Duration = Duration::from_millis(50);
+/// Number of looks between two requests for the state of the tick thread.
+const STATUS_LOOKS: u32 = 5;
+
+/// Serves the web page of a node on a thread of its own.
+///
+/// # Errors
+/// The token is not usable, or there is no thread. A port that cannot be opened is logged: the robot drives without its
+/// page.
+pub fn serve_node(node_handles: &NodeHandles, settings: &MonitorSettings) -> Result<(), StartError> {
+    let (Some(port), Some((records, totals))) = (settings.port, &node_handles.records) else {
+        return Ok(());
+    };
+    let token = match settings.token.as_str() {
+        "" => Token::random(),
+        text => Token::chosen(text),
+    };
+    let token = token.map_err(|error| StartError::Parameter(format!("monitor_token: {error}")))?;
+    let listener = match server::bind(&settings.address, port) {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::error!("no web page on {}:{port}: {error}", settings.address);
+            return Ok(());
+        }
+    };
+    log_address(&listener, settings, &token);
+    let registry = node_handles.library.registry().clone();
+    let find_problems = Box::new(move |def: &crate::bt::TreeDef| {
+        let files = def.files().into_iter();
+        let files: Vec<_> = files
+            .map(|(name, text)| (name.to_owned(), text.to_owned()))
+            .collect();
+        stored_problems(&files, &registry)
+    });
+    let live = LiveRun::new(records.reader(), find_problems);
+    let site = Site {
+        feed: live.feed().clone(),
+        token,
+        name: Some(settings.address.clone()),
+        controls: Some(Box::new(NodeControls {
+            node_handles: node_handles.clone(),
+            totals: totals.clone(),
+        })),
+    };
+    let watched = Watched {
+        node_handles: node_handles.clone(),
+        live,
+        question: None,
+        status: None,
+    };
+    std::thread::Builder::new()
+        .name("monitor".to_owned())
+        .spawn(move || {
+            if let Err(error) = run(listener, site, watched) {
+                tracing::error!("the web page has ended: {error}");
+            }
+        })?;
+    Ok(())
+}
+
+fn log_address(listener: &TcpListener, settings: &MonitorSettings, token: &Token) {
+    let Ok(address) = listener.local_addr() else {
+        return;
+    };
+    let shown = match settings.address.parse::<IpAddr>() {
+        Ok(_) => address.to_string(),
+        Err(_) => format!("{}:{}", settings.address, address.port()),
+    };
+    tracing::info!("web page: http://{shown}/#{}", token.as_str());
+    if !address.ip().is_loopback() {
+        tracing::warn!(
+            "the web page is served on {} without encryption: use it only in a network that you trust",
+            address.ip()
+        );
+    }
+}
+
+fn run(listener: TcpListener, site: Site, mut watched: Watched) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()?;
+    runtime.block_on(async {
+        let serve = server::serve(listener, std::sync::Arc::new(site));
+        let watch = async {
+            for look in 0_u32.. {
+                let is_watched = watched.look(look.is_multiple_of(STATUS_LOOKS));
+                tokio::time::sleep(if is_watched { PERIOD } else { IDLE_PERIOD }).await;
+            }
+        };
+        tokio::select! {
+            ended = serve => ended.map(|never| match never {}),
+            () = watch => Ok(()),
+        }
+    })
+}
+
+/// What the page shows of the node.
+struct Watched {
+    node_handles: NodeHandles,
+    live: LiveRun,
+    /// The open request to the tick thread.
+    question: Option<Pending<TickStatus>>,
+    status: Option<TickStatus>,
+}
+
+impl Watched {
+    /// Passes on what is new. Returns whether somebody watches; if not, the tick thread is not asked.
+    fn look(&mut self, with_status: bool) -> bool {
+        self.live.poll();
+        let feed: &Feed = self.live.feed();
+        if !feed.is_watched() {
+            return false;
+        }
+        if let Some(answer) = self.question.as_ref().map(Pending::try_wait) {
+            match answer {
+                Ok(status) => {
+                    self.status = Some(status);
+                    self.question = None;
+                }
+                Err(Unacknowledged::NotYet) => {}
+                Err(Unacknowledged::Never) => self.question = None,
+            }
+        }
+        if with_status && self.question.is_none() {
+            self.question = Some(self.node_handles.ticks.tick_status());
+        }
+        if with_status {
+            feed.set_node(&self.node_json());
+        }
+        true
+    }
+
+    fn node_json(&self) -> Json {
+        let status = self.status.as_ref();
+        let view = self.node_handles.goal_tracker.view();
+        let goals: Vec<Json> = view
+            .live
+            .iter()
+            .zip(&view.servers)
+            .filter(|(goal, _)| !goal.phase.has_leaf())
+            .map(|(goal, server)| {
+                let halted = goal.halted.map(|reason| format!(" ({reason})"));
+                json!({
+                    "leaf": leaf_name(&goal.leaf),
+                    "server": server,
+                    "state": format!("{:?}{}", goal.phase, halted.unwrap_or_default()).to_lowercase(),
+                })
+            })
+            .collect();
+        json!({
+            "acts": true,
+            "paused": status.is_some_and(|status| status.is_paused),
+            "running": status.is_some_and(|status| status.navigator.is_running),
+            "goals": goals,
+        })
+    }
+}
+
+/// The last part of a path, without the number that makes it unique.
+fn leaf_name(path: &str) -> &str {
+    let last = path.rsplit('/').next().unwrap_or(path);
+    last.split_once("::").map_or(last, |(name, _)| name)
+}
+
+/// Passes the acts of the page on to the tick thread. Each is logged.
+struct NodeControls {
+    node_handles: NodeHandles,
+    totals: Totals,
+}
+
+impl Controls for NodeControls {
+    fn act(&self, act: Act) -> Result<(), String> {
+        tracing::warn!("web page: {}", act.words());
+        // The state shows whether it is done: the server must not wait for the tick thread.
+        let ticks = &self.node_handles.ticks;
+        match act {
+            Act::Pause => drop(ticks.pause()),
+            Act::Resume => drop(ticks.resume()),
+            Act::Step => drop(ticks.step()),
+            Act::Cancel => drop(ticks.halt(HaltReason::GoalCanceled)),
+        }
+        Ok(())
+    }
+
+    fn metrics(&self) -> String {
+        // A thread that is between two ticks answers within microseconds.
+        let status = self.node_handles.ticks.tick_status().wait(METRICS_TIMEOUT).ok();
+        let view = self.node_handles.goal_tracker.view();
+        metrics(&Numbers {
+            ticks: status.as_ref(),
+            goals: view.counters,
+            live_and_abandoned: (view.live.len(), view.abandoned.len()),
+            totals: &self.totals,
+        })
+    }
+}

@@ -1,0 +1,55 @@
+//! The parameters of the monitor: the web page of the node.
+
+use super::reader::Reader;
+use crate::ros::{Declaration, ParameterError};
+
+/// The settings of the monitor.
+#[derive(Clone, Default)]
+pub struct MonitorSettings {
+    /// `monitor_port`; `None`: no monitor.
+    pub port: Option<u16>,
+    /// `monitor_address`.
+    pub address: String,
+    /// `monitor_token`. Empty: a random one.
+    pub token: String,
+}
+
+impl std::fmt::Debug for MonitorSettings {
+    /// The token stays out of logs.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MonitorSettings")
+            .field("port", &self.port)
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Declares these parameters.
+pub(super) fn monitor(read: &Reader<'_>) -> Result<MonitorSettings, ParameterError> {
+    let port = Declaration::new(
+        "monitor_port",
+        0_i64,
+        "TCP port of the web page that shows the run, and of its metrics. 0: no web page.",
+    )
+    .within(0.0, 65535.0)
+    .read_only();
+    let port = read
+        .value(port)?
+        .as_integer()
+        .and_then(|port| u16::try_from(port).ok());
+    Ok(MonitorSettings {
+        port: port.filter(|port| *port > 0),
+        address: read.text(
+            "monitor_address",
+            "127.0.0.1",
+            "Address or name of this machine on which the web page is served.\n`0.0.0.0` serves it on all networks, \
+             without encryption.",
+        )?,
+        token: read.text(
+            "monitor_token",
+            "",
+            "Secret for reading the run and acting on it in the web page. Empty: a random one, which the log shows at \
+             start.\nAt least 16 characters: letters, digits and `-._~`.",
+        )?,
+    })
+}
