@@ -317,7 +317,7 @@ The parameters `response_timeout` and `wait_for_service_timeout` set the times `
 tables.
 
 A leaf waits for the outcome of its goal in Queued, Absent, Sent, Executing and Finishing. In the other phases no leaf gets
-notices of the goal. In Replaced, the leaf waits for the newer goal.
+notices of the goal. In Replaced, the leaf waits for the outcome of the newer goal and gets the notices of that goal.
 
 **Another client cancels a goal.** The server shows the goal as canceling, or returns the result *canceled*. The leaf is
 notified at once, and the navigation ends (guarantee G3). An update that comes later is not sent. An update that was already
@@ -333,9 +333,9 @@ unanswered.
 **Server gone.** The server has left the graph, or a second server with its name has appeared. (Killed servers stay on the
 graph until the lease of the middleware ends, 20 s with Fast DDS. So a restarted server is the second one.) One cancel
 request is sent at once, for a server that continues, and another one when the server is back. If two servers have the same
-name, only one of them answers, and navtree does not know which one. If that one does not know the goal (*unknown to one of
-several*), the next goal may start, but navtree continues to cancel the old goal, because the other server may execute it. If
-it answers that it has no result, navtree ignores the answer.
+name, only one of them answers, and navtree does not know which one. The one that answers may not know the goal (*unknown to
+one of several*). Then the next goal may start, but navtree continues to cancel the old goal, because the silent server may
+execute it. navtree ignores an answer that there is no result.
 
 ```mermaid
 stateDiagram-v2
@@ -353,7 +353,7 @@ The timers:
 | | Executing | `result_poll`, doubled after each result request |
 | | Finishing | `result_retry`, doubled after each of `result_questions` requests; then the leaf gets `ResultLost`, and a goal without a reported end is cancelled |
 | | Replaced | `accept_timeout` + `cancel_timeout` |
-| | CancelPending | the rest of `accept_timeout`, then `cancel_retry`; after *shut down* `cancel_retry` at once |
+| | CancelPending | the rest of `accept_timeout`, then `cancel_retry`; after *shut down* only `cancel_retry` |
 | | Canceling | `cancel_retry` |
 | | Unreachable | if another server with this name does not know the goal: `cancel_retry`, doubled after each cancel request, at most eight times `cancel_retry` |
 | result timeout | Executing | `result_timeout` |

@@ -78,7 +78,8 @@ impl Default for GoalsBoard {
 }
 
 impl GoalsBoard {
-    /// Counts an input. Call it before the input is sent: its sender must not find it settled before it was handled.
+    /// Counts an input. Call it before the input is sent: a thread must not find the goals settled while this
+    /// input waits.
     pub(super) fn count_in(&self) {
         self.sent.fetch_add(1, Ordering::AcqRel);
     }

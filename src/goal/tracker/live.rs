@@ -26,7 +26,7 @@ pub struct LiveGoal {
 }
 
 impl LiveGoal {
-    /// Whether the goal delays CANCELED for the client of a session. `of_session` is true for the activations of the
+    /// Whether the goal delays the result for the client of a session that stops. `of_session` is true for the activations of the
     /// session. The session's own goals must have ended. A goal of another session delays it only while it is being
     /// stopped in time; otherwise a request that was lost minutes ago would delay every later cancel.
     pub fn holds_up(&self, of_session: impl Fn(Ticket) -> bool) -> bool {

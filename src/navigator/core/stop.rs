@@ -232,8 +232,8 @@ impl Navigator {
                     return None;
                 }
             };
-        // The notice of another client's cancel may have arrived after the last reading. It does so before its goal counts
-        // as settled.
+        // The notice of another client's cancel may have arrived after the last reading. A goal is settled only after its notice has
+        // arrived.
         self.resources.begin(now);
         let canceled = self.resources.get::<World>().and_then(World::take_canceled);
         if let (Some(failure), Some(tree)) = (&canceled, &tree) {
