@@ -191,6 +191,26 @@ pub struct Navigation {
     pub world: WorldCheckpoint,
 }
 
+#[cfg(test)]
+impl Navigation {
+    /// A navigation with a tree that has not run.
+    pub(crate) fn of_tree(tree: &mut crate::bt::Tree) -> Self {
+        Self {
+            action: "navigate_to_pose",
+            goal: GoalId::ZERO,
+            tree: Arc::clone(tree.definition()),
+            poses: Vec::new(),
+            accepted: Time::ZERO,
+            run_accepted: Time::ZERO,
+            stamp: Stamp::ZERO,
+            settings: Settings::default(),
+            keys: NavigatorKeys::default(),
+            checkpoint: tree.checkpoint(),
+            world: WorldCheckpoint::default(),
+        }
+    }
+}
+
 /// The blackboard keys that the navigator writes.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::event::{CommandKind, Event};
+use super::event::{CommandKind, Event, Navigation};
 use super::stream::Batch;
-use crate::bt::{ScopeId, TreeDef};
+use crate::bt::{ScopeId, SlotId, TreeDef};
 use crate::goal::{Notice, Outcome, ServerId, TerminalStatus, Ticket};
 
 /// Maximum number of counters. A tree chooses the names of leaves and servers, so their number must have a limit.
@@ -31,6 +31,8 @@ struct Counters {
     counts: BTreeMap<CounterName, u64>,
     lost: u64,
     def: Option<Arc<TreeDef>>,
+    /// The entry `number_recoveries` of the main tree.
+    recoveries: Option<SlotId>,
     servers: FxHashMap<ServerId, Arc<str>>,
     /// The server of each goal or call that has not ended.
     open: FxHashMap<Ticket, Arc<str>>,
@@ -82,6 +84,7 @@ impl Counters {
                 self.servers.insert(info.server, info.name.as_str().into());
             }
             Event::Began(navigation) => {
+                self.recoveries = recoveries_slot(navigation);
                 let before = self.def.replace(Arc::clone(&navigation.tree));
                 if before.is_some_and(|before| !Arc::ptr_eq(&before, &navigation.tree)) {
                     self.add("tree_swaps", Vec::new());
@@ -110,16 +113,13 @@ impl Counters {
                 by: Some(node),
                 value: Some(crate::bt::Value::Int(count)),
                 ..
-            } if *count > 0 => {
-                let Some(def) = &self.def else { return };
-                let is_count = def
-                    .key(*slot)
-                    .is_some_and(|(scope, key)| scope == ScopeId::ROOT && &**key == "number_recoveries");
-                if is_count && node.index() < def.len() {
-                    let leaf = Arc::clone(&def.node(*node).name);
+            } if *count > 0 && self.recoveries == Some(*slot) => {
+                let def = self.def.as_ref().filter(|def| node.index() < def.len());
+                if let Some(leaf) = def.map(|def| Arc::clone(&def.node(*node).name)) {
                     self.add("recoveries", vec![("leaf", leaf)]);
                 }
             }
+            Event::Key(key) if is_recoveries(key.1, &key.2) => self.recoveries = Some(key.0),
             Event::Command {
                 kind: CommandKind::Start | CommandKind::Call,
                 ticket,
@@ -152,6 +152,20 @@ impl Counters {
             self.add("goals", labels);
         }
     }
+}
+
+fn is_recoveries(scope: ScopeId, key: &str) -> bool {
+    scope == ScopeId::ROOT && key == "number_recoveries"
+}
+
+/// The entry `number_recoveries`, if the definition or an earlier run of the tree has made it.
+fn recoveries_slot(navigation: &Navigation) -> Option<SlotId> {
+    let def = &navigation.tree;
+    let first = u32::try_from(def.slots.len()).ok()?;
+    let added = (first..).zip(&navigation.checkpoint.added);
+    let mut found = added.filter(|(_, (scope, key))| is_recoveries(*scope, key));
+    let slot = def.slot(ScopeId::ROOT, "number_recoveries");
+    slot.or_else(|| found.next().map(|(slot, _)| SlotId::from_index(slot)))
 }
 
 /// How a goal or call ended, and why.
@@ -234,6 +248,45 @@ mod tests {
                 "navigations aborted 105: 1"
             ]
         );
+    }
+
+    #[test]
+    fn recoveries_and_tree_swaps_are_counted() {
+        use crate::bt::Time;
+        use crate::bt::builder::leaf;
+        use crate::bt::testing::Scene;
+        use crate::record::Tracer;
+
+        let stream = Stream::default();
+        let mut distributor = stream.distribute();
+        let script = leaf("Script").name("Spin").port("code", "number_recoveries := 1");
+        for _ in 0..2 {
+            let mut tree = Scene::new(script.clone()).compile().unwrap();
+            let def = Arc::clone(tree.definition());
+            tree.set_observer(Some(Box::new(Tracer::new(stream.clone(), &def))));
+            stream.write(Event::Began(Box::new(Navigation::of_tree(&mut tree))));
+            tree.tick(Time::ZERO).unwrap();
+        }
+        // The key of a leaf that is no script is made by the first run.
+        stream.write(Event::Key(Box::new((
+            SlotId::from_index(7),
+            ScopeId::ROOT,
+            "number_recoveries".into(),
+        ))));
+        stream.write(Event::Wrote {
+            slot: SlotId::from_index(7),
+            by: Some(crate::bt::NodeIndex::ROOT),
+            value: Some(crate::bt::Value::Int(2)),
+            info: None,
+        });
+        let totals = Totals::default();
+        totals.take(&distributor.distribute().unwrap());
+        let counts: Vec<_> = totals
+            .counts()
+            .into_iter()
+            .map(|(name, count)| (name.name, count))
+            .collect();
+        assert_eq!(counts, [("recoveries", 3), ("tree_swaps", 1)]);
     }
 
     #[test]

@@ -125,7 +125,6 @@ mod tests {
     use super::*;
     use crate::bt::builder::{leaf, sequence};
     use crate::bt::testing::Scene;
-    use crate::record::event::NavigatorKeys;
     use crate::record::{Stream, Tracer};
 
     #[test]
@@ -140,21 +139,9 @@ mod tests {
         let mut live = LiveRun::new(distributor.subscribe().reader(), Box::new(|_| json!([])));
         let def = Arc::clone(tree.definition());
         tree.set_observer(Some(Box::new(Tracer::new(stream.clone(), &def))));
-        let checkpoint = tree.checkpoint();
+        let navigation = Navigation::of_tree(&mut tree);
         stream.set_time(Time::from_millis(500));
-        stream.write(Event::Began(Box::new(Navigation {
-            action: "navigate_to_pose",
-            goal: crate::goal::GoalId::ZERO,
-            tree: def,
-            poses: Vec::new(),
-            accepted: Time::ZERO,
-            run_accepted: Time::ZERO,
-            stamp: crate::msg::Stamp::ZERO,
-            settings: crate::nav::Settings::default(),
-            keys: NavigatorKeys::default(),
-            checkpoint,
-            world: crate::nav::WorldCheckpoint::default(),
-        })));
+        stream.write(Event::Began(Box::new(navigation)));
         tree.tick(Time::from_millis(510)).unwrap();
         distributor.distribute();
         live.poll();
