@@ -91,18 +91,20 @@ impl fmt::Debug for Site {
 /// A file of the page: its path, type and content.
 type PageFile = (&'static str, &'static str, &'static str);
 
-const FILES: [PageFile; 4] = [
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+const FILES: [PageFile; 8] = [
     ("/", "text/html; charset=utf-8", include_str!("page/page.html")),
     (
         "/page.css",
         "text/css; charset=utf-8",
         include_str!("page/page.css"),
     ),
-    (
-        "/page.js",
-        "text/javascript; charset=utf-8",
-        include_str!("page/page.js"),
-    ),
+    ("/run.js", SCRIPT, include_str!("page/run.js")),
+    ("/tree.js", SCRIPT, include_str!("page/tree.js")),
+    ("/details.js", SCRIPT, include_str!("page/details.js")),
+    ("/timeline.js", SCRIPT, include_str!("page/timeline.js")),
+    ("/page.js", SCRIPT, include_str!("page/page.js")),
     ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
 ];
 

@@ -125,7 +125,16 @@ const WITH_TOKEN: (&str, &str) = ("Authorization", "Bearer 0123456789abcdef");
 #[test]
 fn the_page_needs_no_token_and_has_no_content_without_it() {
     let rig = rig();
-    for path in ["/", "/page.css", "/page.js", "/icon.svg"] {
+    for path in [
+        "/",
+        "/page.css",
+        "/run.js",
+        "/tree.js",
+        "/details.js",
+        "/timeline.js",
+        "/page.js",
+        "/icon.svg",
+    ] {
         let (status, body) = rig.ask(&format!("GET {path}"), &[]);
         assert_eq!((status, body.is_empty()), (200, false), "{path}");
         let others = ["http://", "https://"].map(|scheme| body.matches(scheme).count());
