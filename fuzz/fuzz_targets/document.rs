@@ -21,8 +21,7 @@ fuzz_target!(|text: &str| {
     diagnostics.to_sarif(&sources);
     for element in document.root().iter().flat_map(|root| root.subtree()) {
         for attribute in element.attributes() {
-            let whole = attribute.span_within(0..attribute.value().len());
-            assert_eq!(whole, attribute.value_span());
+            assert!(attribute.span().contains(attribute.value_span()));
         }
     }
 });

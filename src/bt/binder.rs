@@ -239,9 +239,9 @@ impl PortSink for Binder<'_, '_> {
         }
     }
 
-    fn former(&mut self, name: &'static str, since: &'static str) {
+    fn former(&mut self, name: &'static str, version: &'static str) {
         if let Some(attribute) = self.named(name) {
-            let message = format!("{} has no port `{name}` since {since}", self.spec.label());
+            let message = format!("{} has no port `{name}` in {version}", self.spec.label());
             let problem = Problem::new(ProblemKind::FormerPort, attribute.name_span, message);
             self.problems
                 .push(problem.help("it has no effect: remove the attribute"));

@@ -84,7 +84,7 @@ pub struct PortDecl {
 pub(crate) trait PortSink {
     fn port(&mut self, declaration: &PortDecl) -> Binding;
     /// Declares a port that earlier versions had.
-    fn former(&mut self, name: &'static str, since: &'static str);
+    fn former(&mut self, name: &'static str, version: &'static str);
     /// The attribute as written in the file, without default.
     fn raw(&mut self, name: &str) -> Option<String>;
     /// The names of all attributes that could be ports.
@@ -148,10 +148,10 @@ impl<'b> Ports<'b> {
         builder
     }
 
-    /// Declares a port that earlier versions had. A tree that sets it gets a warning, and the value has no effect. `since`
-    /// is the first version without the port.
-    pub fn former(&mut self, name: &'static str, since: &'static str) {
-        self.sink.former(name, since);
+    /// Declares a port that earlier versions had. A tree that sets it gets a warning, and the value has no effect.
+    /// `version` is one without the port.
+    pub fn former(&mut self, name: &'static str, version: &'static str) {
+        self.sink.former(name, version);
     }
 
     /// The attribute as written in the file. For names that must be known when the tree is compiled.

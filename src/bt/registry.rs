@@ -385,8 +385,8 @@ impl PortSink for Collector {
         Binding::Absent
     }
 
-    fn former(&mut self, name: &'static str, since: &'static str) {
-        self.former.push((name, since));
+    fn former(&mut self, name: &'static str, version: &'static str) {
+        self.former.push((name, version));
     }
 
     fn raw(&mut self, _name: &str) -> Option<String> {

@@ -102,7 +102,7 @@ fn a_port_of_an_older_nav2_has_a_warning() {
         4,
         &[(
             "<SpeedController filter_duration='0.3'><IsStuck/></SpeedController>",
-            &["2:18: warning[NT0415]: `SpeedController` has no port `filter_duration` since Nav2 Galactic"],
+            &["2:18: warning[NT0415]: `SpeedController` has no port `filter_duration` in Nav2 Jazzy"],
         )],
     );
 }

@@ -38,7 +38,7 @@ impl Node for SpeedController {
         of the last moments (parameter filter_duration), even from an earlier navigation.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
-        ports.former("filter_duration", "Nav2 Galactic");
+        ports.former("filter_duration", "Nav2 Jazzy");
         let node = Self {
             min_rate: ports
                 .input("min_rate")
