@@ -24,7 +24,7 @@ mod navigator;
 mod ros;
 mod sync;
 
-use navtree::{bt, goal, nav};
+use navtree::{bt, goal, msg, nav};
 
 /// Runs a test under every interleaving with at most three involuntary thread switches. Most faults need one or two, and
 /// each further switch multiplies the time.
