@@ -74,6 +74,11 @@ impl Heartbeat {
         self.goals().active_goal = None;
     }
 
+    /// The goal whose tree runs.
+    pub fn active_goal(&self) -> Option<NavigationId> {
+        self.goals().active_goal
+    }
+
     /// Adds a cancel request.
     pub(crate) fn cancel_requested(&self, goal: NavigationId) {
         let mut goals = self.goals();

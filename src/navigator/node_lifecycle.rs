@@ -64,14 +64,15 @@ impl LifecycleHandler for NodeLifecycle {
                     earlier_goals.stop();
                 }
                 self.goal_tracker.set_active(false);
-                if let Some(bond) = &self.bond {
-                    bond.end();
-                }
                 let reason = match transition {
                     Transition::ShutDown => HaltReason::ShuttingDown,
                     _ => HaltReason::Deactivated,
                 };
                 let halted = self.navigator.halt_within(reason, STOPPING);
+                // After the halt is on its way: this publishes, and a middleware may block.
+                if let Some(bond) = &self.bond {
+                    bond.end();
+                }
                 let mut outcome = halted.wait(SOON);
                 if outcome.is_err() {
                     // A leaf may block the tick thread, and the robot must still stop.

@@ -244,6 +244,26 @@ fn a_paused_tree_gets_one_tick_for_each_step() {
 }
 
 #[test]
+fn g6_a_pause_ends_with_its_goal_or_with_a_newer_one() {
+    let mut remote = Remote::new();
+    let handle = remote.thread.handle().clone();
+    handle.pause().wait(TIMEOUT).unwrap();
+    assert!(
+        !handle.tick_status().wait(TIMEOUT).unwrap().is_paused,
+        "no goal runs"
+    );
+    remote.turn(Plan::endless);
+    handle.pause().wait(TIMEOUT).unwrap();
+    let ticks = remote.ticks();
+    // The same tree: the newer goal replaces the paused one without a halt.
+    let tree = load(&registry(), r#"<Spin spin_dist="1.0"/>"#);
+    remote.goal(2, &tree);
+    remote.periods(10);
+    assert!(!handle.tick_status().wait(TIMEOUT).unwrap().is_paused);
+    assert!(remote.ticks() > ticks);
+}
+
+#[test]
 fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
     let (mut remote, registry) = (Remote::new(), registry());
     remote.turn(|| Plan::endless().stop_after(300));

@@ -293,6 +293,38 @@ fn g3_a_leaf_whose_halt_blocks_the_tick_thread_does_not_delay_the_cancel_of_the_
     drop(kept.watchdog);
 }
 
+#[test]
+fn g3_an_operator_stops_the_robot_although_a_leaf_blocks_the_tick_thread() {
+    let mut kept = BlockedTree::new();
+    assert!(
+        kept.remote
+            .thread
+            .handle()
+            .halt_current(HaltReason::GoalCanceled)
+            .is_none()
+    );
+    let (tree, release, inside) = blocking_halt();
+    kept.remote.goal(1, &tree);
+    kept.remote.periods(2);
+    kept.remote.bench.wait(10);
+    assert_eq!(kept.remote.bench.active("spin"), 1);
+    let halted = kept
+        .remote
+        .thread
+        .handle()
+        .halt_current(HaltReason::GoalCanceled)
+        .unwrap();
+    inside.recv_timeout(TIMEOUT).unwrap();
+    kept.stopped.recv_timeout(TIMEOUT).unwrap();
+    kept.remote.bench.wait(10);
+    assert_eq!(kept.remote.bench.active("spin"), 0);
+    release.send(()).unwrap();
+    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!((client, report.status), (1, TerminalStatus::Aborted));
+    assert_eq!(halted.wait(TIMEOUT), Ok(()));
+    drop(kept.watchdog);
+}
+
 /// The state of a leaf. Its drop blocks.
 #[derive(Default)]
 struct BlockingDrop(Option<Gate>);

@@ -1,5 +1,6 @@
 //! The web page of a node.
 
+use std::io::Write;
 use std::net::{IpAddr, TcpListener};
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ use crate::record::Totals;
 const PERIOD: Duration = Duration::from_millis(50);
 /// The same while nobody watches. The stream keeps a second for a reader.
 const IDLE_PERIOD: Duration = Duration::from_millis(400);
+/// Maximum time that an act waits for the tick thread.
+const ACT_TIMEOUT: Duration = Duration::from_millis(300);
 /// Maximum time that a request for the metrics waits for the tick thread.
 const METRICS_TIMEOUT: Duration = Duration::from_millis(50);
 /// Number of looks between two requests for the state of the tick thread.
@@ -88,7 +91,8 @@ fn log_address(listener: &TcpListener, settings: &MonitorSettings, token: &Token
         Ok(_) => address.to_string(),
         Err(_) => format!("{}:{}", settings.address, address.port()),
     };
-    tracing::info!("web page: http://{shown}/#{}", token.as_str());
+    // Not as a log line: those are published on /rosout, which anybody can read.
+    let _ = writeln!(std::io::stderr(), "web page: http://{shown}/#{}", token.as_str());
     if !address.ip().is_loopback() {
         tracing::warn!(
             "the web page is served on {} without encryption: use it only in a network that you trust",
@@ -173,7 +177,8 @@ impl Watched {
         json!({
             "acts": true,
             "paused": status.is_some_and(|status| status.is_paused),
-            "running": status.is_some_and(|status| status.navigator.is_running),
+            // Also while a leaf blocks the tick thread, which then does not answer.
+            "running": self.node_handles.heartbeat.active_goal().is_some(),
             "goals": goals,
         })
     }
@@ -194,15 +199,27 @@ struct NodeControls {
 impl Controls for NodeControls {
     fn act(&self, act: Act) -> Result<(), String> {
         tracing::warn!("web page: {}", act.words());
-        // The state shows whether it is done: the server must not wait for the tick thread.
         let ticks = &self.node_handles.ticks;
-        match act {
-            Act::Pause => drop(ticks.pause()),
-            Act::Resume => drop(ticks.resume()),
-            Act::Step => drop(ticks.step()),
-            Act::Cancel => drop(ticks.halt(HaltReason::GoalCanceled)),
-        }
-        Ok(())
+        let answered = match act {
+            Act::Pause => ticks.pause().wait(ACT_TIMEOUT),
+            Act::Resume => ticks.resume().wait(ACT_TIMEOUT),
+            Act::Step => match ticks.step().wait(ACT_TIMEOUT) {
+                Ok(false) => return Err("no tree is paused".to_owned()),
+                stepped => stepped.map(drop),
+            },
+            Act::Cancel => match ticks.halt_current(HaltReason::GoalCanceled) {
+                None => return Err("no navigation runs".to_owned()),
+                // It ends when the robot has stopped. The page shows it.
+                Some(halted) => match halted.wait(ACT_TIMEOUT) {
+                    Err(Unacknowledged::NotYet) => Ok(()),
+                    halted => halted,
+                },
+            },
+        };
+        answered.map_err(|reason| match reason {
+            Unacknowledged::NotYet => "the tick thread does not answer: a leaf blocks it".to_owned(),
+            Unacknowledged::Never => "the tick thread has ended".to_owned(),
+        })
     }
 
     fn metrics(&self) -> String {

@@ -9,7 +9,7 @@ mod trees;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::goal::{ClientGoal, NavigationResult, Request};
+use super::goal::{ClientGoal, NavigationId, NavigationResult, Request};
 use super::goal_queue::GoalQueue;
 use super::log::ChangeLog;
 use super::options::Options;
@@ -195,6 +195,14 @@ impl Navigator {
     /// Returns whether there is no tree to tick, no goal to wait for and no client to answer.
     pub fn is_idle(&self) -> bool {
         matches!(self.state, NavigationState::Idle) && self.queue.is_empty()
+    }
+
+    /// The goal whose tree runs.
+    pub fn running_goal(&self) -> Option<NavigationId> {
+        match &self.state {
+            NavigationState::Running(session) => Some(session.id()),
+            _ => None,
+        }
     }
 
     /// Returns whether a goal is active or waits to be started.

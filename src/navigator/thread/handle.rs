@@ -141,7 +141,8 @@ impl Handle {
         }
     }
 
-    /// Pauses ticks. After the acknowledgement, no node is ticked until [`Handle::resume`]; goals on servers continue.
+    /// Pauses the ticks of the current goal, if there is one. After the acknowledgement, no node is ticked until
+    /// [`Handle::resume`], the end of the goal or a newer goal; goals on servers continue.
     pub fn pause(&self) -> Pending<()> {
         self.ask(|reply| Message::Pause(true, reply))
     }
@@ -161,6 +162,13 @@ impl Handle {
     /// [refused](Handle::shut).
     pub fn halt(&self, reason: HaltReason) -> Pending<()> {
         self.ask(|reply| Message::Halt(reason, None, self.queue.halt_requested(), reply))
+    }
+
+    /// Like [`Handle::halt`] for the current goal. If a leaf blocks the thread, the watchdog stops the robot, as for a
+    /// cancel of the client. Returns `None` if no tree runs.
+    pub fn halt_current(&self, reason: HaltReason) -> Option<Pending<()>> {
+        self.heartbeat.cancel_requested(self.heartbeat.active_goal()?);
+        Some(self.halt(reason))
     }
 
     /// Like [`Handle::halt`], with a limit on the clock that a simulation does not stop. After it, goals and jobs that

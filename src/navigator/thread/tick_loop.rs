@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::goal::NavigationError;
+use super::super::goal::{NavigationError, NavigationId};
 use super::super::goal_queue::ArrivalNumber;
 use super::super::missed_ticks::MissedTicks;
 use super::super::slow_clock::SlowClock;
@@ -22,7 +22,8 @@ pub(super) struct Loop {
     cut: Option<Time>,
     /// Set while a tree runs.
     schedule: Option<Schedule>,
-    paused: bool,
+    /// The goal whose ticks are paused. The pause ends with it, or when a newer goal takes its place.
+    paused: Option<NavigationId>,
     /// A paused tree gets one tick.
     is_step_due: bool,
     /// Shared with [`Handle::event`](super::Handle::event).
@@ -80,7 +81,7 @@ impl Loop {
             heartbeat,
             cut: None,
             schedule: None,
-            paused: false,
+            paused: None,
             is_step_due: false,
             has_event,
             event_waits: false,
@@ -132,7 +133,7 @@ impl Loop {
     fn timeout(&self) -> Duration {
         const IDLE: Duration = Duration::from_millis(500);
         match &self.schedule {
-            Some(schedule) if !self.paused => {
+            Some(schedule) if self.paused.is_none() => {
                 let scheduled = self.clock.wall_time_until(schedule.due());
                 // Without time nothing is ticked: after a restart of the simulation, /clock begins with 0.
                 if self.event_waits && self.clock.has_started() {
@@ -142,7 +143,9 @@ impl Loop {
                 }
             }
             // A goal was started by the last turn.
-            None if self.navigator.is_running() && !self.paused && self.clock.has_started() => Duration::ZERO,
+            None if self.navigator.is_running() && self.paused.is_none() && self.clock.has_started() => {
+                Duration::ZERO
+            }
             _ if self.navigator.is_idle() => IDLE,
             _ => self.navigator.poll_period(),
         }
@@ -173,13 +176,13 @@ impl Loop {
                 self.event_waits = self.navigator.options().tick_on_event;
             }
             Message::Pause(paused, reply) => {
-                self.paused = paused;
+                self.paused = self.navigator.running_goal().filter(|_| paused);
                 // Paused ticks do not count as missed.
                 self.schedule = None;
                 let _ = reply.send(());
             }
             Message::Step(reply) => {
-                self.is_step_due = self.paused && self.navigator.is_running();
+                self.is_step_due = self.paused.is_some() && self.navigator.is_running();
                 let _ = reply.send(self.is_step_due);
             }
             Message::Halt(reason, limit, newest, reply) => {
@@ -207,7 +210,7 @@ impl Loop {
                 let _ = reply.send(TickStatus {
                     statistics: self.statistics.clone(),
                     period: self.navigator.options().period,
-                    is_paused: self.paused,
+                    is_paused: self.paused.is_some(),
                     navigator: self.navigator.snapshot(),
                 });
             }
@@ -220,7 +223,7 @@ impl Loop {
     }
 
     fn halt(&mut self, reason: HaltReason, newest: ArrivalNumber, reply: Sender<()>, now: Time) {
-        self.paused = false;
+        self.paused = None;
         self.navigator.stop_until(newest, reason, now);
         self.halts.push(reply);
     }
@@ -264,7 +267,19 @@ impl Loop {
         false
     }
 
+    /// A pause is about one goal. The next one is ticked, also if it takes the place of that goal in the same tree.
+    fn end_pause(&mut self) {
+        if self.paused.is_some() && self.paused != self.navigator.running_goal() {
+            self.paused = None;
+            self.schedule = None;
+            tracing::info!(
+                "the pause of the ticks has ended: its goal has ended, or a newer goal has replaced it"
+            );
+        }
+    }
+
     fn step(&mut self) {
+        self.end_pause();
         let began = self.clock.steady();
         self.navigator.set_steady(began);
         // Also after a message that took long: no tick comes before this call.
@@ -320,7 +335,9 @@ impl Loop {
         });
         let due = schedule.due();
         let is_scheduled = now >= due;
-        if (self.paused && !is_step) || !(is_scheduled || (self.event_waits && began >= event_tick_due)) {
+        if (self.paused.is_some() && !is_step)
+            || !(is_scheduled || (self.event_waits && began >= event_tick_due))
+        {
             // A goal waits for a transform on the clock that a simulation does not stop.
             let has_new_goal = self.navigator.poll(now);
             self.event_waits |= has_new_goal && self.navigator.options().tick_on_event;

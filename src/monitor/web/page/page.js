@@ -33,7 +33,7 @@ function drawHeader(state) {
   const navigation = run.head.navigation;
   if (navigation) {
     const goal = navigation.poses[navigation.poses.length - 1];
-    facts.push(navigation.action + (goal ? ` to (${goal[0].toFixed(2)}, ${goal[1].toFixed(2)})` : ""));
+    facts.push(navigation.action + (goal ? ` to (${Number(goal[0]).toFixed(2)}, ${Number(goal[1]).toFixed(2)})` : ""));
     facts.push(`${state.ticks} ticks${state.missed ? `, ${state.missed} missed` : ""}`);
     if (state.lost) facts.push(`${state.lost} records lost`);
     if (state.end && state.end.message) facts.push(state.end.message);
@@ -163,9 +163,13 @@ function drawActs() {
 }
 
 async function act(name) {
-  const response = await fetch(`act/${name}`, { method: "POST", headers: { Authorization: `Bearer ${token}` } });
-  const text = (await response.text()).trim();
-  if (!response.ok) window.alert(text);
+  try {
+    const response = await fetch(`act/${name}`, { method: "POST", headers: { Authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(3000) });
+    const text = (await response.text()).trim();
+    if (!response.ok) window.alert(`Not done: ${text}`);
+  } catch (error) {
+    window.alert(`The robot did not answer: ${error.message}`);
+  }
 }
 
 function setSpan(span) {
