@@ -11,7 +11,7 @@ pub enum HaltReason {
     ParentFinished,
     /// A time limit of an ancestor expired.
     TimedOut,
-    /// The client cancelled the navigation goal.
+    /// The client, or an operator at the web page, cancelled the navigation goal.
     GoalCanceled,
     /// A new goal or another tree replaces this run.
     TreeSwapped,
