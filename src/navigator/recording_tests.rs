@@ -372,14 +372,19 @@ fn g9_topics_transforms_and_state_from_before_are_replayed() {
     }
 }
 
-#[test]
-fn a_recording_that_is_cut_off_is_read_up_to_there() {
+/// The file of a navigation with faults.
+fn recorded_with_faults() -> Vec<u8> {
     let mut rig = RecordedRig::new(Settings::default(), Options::default());
     add_faulty_servers(&mut rig.rig, 1);
     drive(&mut rig, 0);
     rig.goal_to_pose(1, &default_tree(), 3.0);
     rig.finish();
-    let whole = bytes(rig.done.last().unwrap());
+    bytes(rig.done.last().unwrap())
+}
+
+#[test]
+fn a_recording_that_is_cut_off_is_read_up_to_there() {
+    let whole = recorded_with_faults();
     let all = Recording::from_bytes(&whole).unwrap();
     assert!(all.damage.is_none());
     let mut counts = Vec::new();
@@ -422,12 +427,7 @@ fn mcap_of(messages: &[Vec<u8>]) -> Vec<u8> {
 
 #[test]
 fn a_damaged_recording_neither_panics_nor_takes_memory_nor_time() {
-    let mut rig = RecordedRig::new(Settings::default(), Options::default());
-    add_faulty_servers(&mut rig.rig, 1);
-    drive(&mut rig, 0);
-    rig.goal_to_pose(1, &default_tree(), 3.0);
-    rig.finish();
-    let whole = bytes(rig.done.last().unwrap());
+    let whole = recorded_with_faults();
     // A length of 2^63 in each place where a length can be.
     for place in (0..whole.len()).step_by(whole.len() / 100 + 1) {
         for value in [0_u8, 0x7f, 0xff] {
@@ -522,14 +522,8 @@ fn a_failed_navigation_is_written_and_named_in_its_result() {
     };
     let mut rig = RecordedRig::new(Settings::default(), Options::default());
     let stream = Stream::default();
-    let (recorder, _) = RecorderThread::start(
-        &stream,
-        Limits::default(),
-        files.clone(),
-        Occasion::Failure,
-        || {},
-    )
-    .unwrap();
+    let (recorder, _) =
+        RecorderThread::start(&stream, Limits::default(), files.clone(), Occasion::Failure).unwrap();
     let link = RecordedLink::new(rig.rig.bench.link(), stream.clone());
     let world = World::new(Box::new(link), Settings::default());
     rig.rig.navigator = Navigator::new(world, Options::default());
@@ -670,14 +664,8 @@ fn a_directory_without_write_permission_is_noticed_at_the_start() {
         max_files: 3,
         max_bytes: 1 << 30,
     };
-    let (recorder, _) = RecorderThread::start(
-        &Stream::default(),
-        Limits::default(),
-        files,
-        Occasion::Failure,
-        || {},
-    )
-    .unwrap();
+    let (recorder, _) =
+        RecorderThread::start(&Stream::default(), Limits::default(), files, Occasion::Failure).unwrap();
     let disk = recorder.disk();
     drop(recorder);
     assert!(disk.has_failed());

@@ -274,14 +274,22 @@ fn blocking_halt() -> (Arc<TreeDef>, Sender<()>, Receiver<()>) {
     (load(&registry, text), release, inside)
 }
 
+impl BlockedTree {
+    /// Runs goal 1 with the tree of [`blocking_halt`] until its `Spin` executes. Returns the ends of the gate.
+    fn spin_beside_blocking_halt(&mut self) -> (Sender<()>, Receiver<()>) {
+        let (tree, release, inside) = blocking_halt();
+        self.remote.goal(1, &tree);
+        self.remote.periods(2);
+        self.remote.bench.wait(10);
+        assert_eq!(self.remote.bench.active("spin"), 1);
+        (release, inside)
+    }
+}
+
 #[test]
 fn g3_a_leaf_whose_halt_blocks_the_tick_thread_does_not_delay_the_cancel_of_the_other_leaves() {
     let mut kept = BlockedTree::new();
-    let (tree, release, inside) = blocking_halt();
-    kept.remote.goal(1, &tree);
-    kept.remote.periods(2);
-    kept.remote.bench.wait(10);
-    assert_eq!(kept.remote.bench.active("spin"), 1);
+    let (release, inside) = kept.spin_beside_blocking_halt();
     kept.remote.thread.handle().cancel(navigation(1));
     inside.recv_timeout(TIMEOUT).unwrap();
     kept.stopped.recv_timeout(TIMEOUT).unwrap();
@@ -303,11 +311,7 @@ fn g3_an_operator_stops_the_robot_although_a_leaf_blocks_the_tick_thread() {
             .halt_current(HaltReason::GoalCanceled)
             .is_none()
     );
-    let (tree, release, inside) = blocking_halt();
-    kept.remote.goal(1, &tree);
-    kept.remote.periods(2);
-    kept.remote.bench.wait(10);
-    assert_eq!(kept.remote.bench.active("spin"), 1);
+    let (release, inside) = kept.spin_beside_blocking_halt();
     let halted = kept
         .remote
         .thread

@@ -60,8 +60,7 @@ impl SaveRecording {
 }
 
 impl RecorderThread {
-    /// Starts the thread. `on_end` is called at its end, also after a panic. Returns what makes further readers of the
-    /// stream.
+    /// Starts the thread. Returns what makes further readers of the stream.
     ///
     /// # Errors
     /// A thread cannot be created.
@@ -70,7 +69,6 @@ impl RecorderThread {
         limits: Limits,
         files: RecordingFiles,
         occasion: Occasion,
-        on_end: impl FnOnce() + Send + 'static,
     ) -> std::io::Result<(Self, Subscribe)> {
         let distributor = stream.distribute();
         let subscribe = distributor.subscribe();
@@ -88,16 +86,11 @@ impl RecorderThread {
             last: None,
             stop: Arc::clone(&stop),
         };
-        let state = disk.clone();
+        let panic_report = PanicReport(disk.clone());
         let thread = thread::Builder::new()
             .name("recorder".to_owned())
             .spawn(move || {
-                let _on_end = OnEnd(Some(move || {
-                    if thread::panicking() {
-                        state.set_failed(true);
-                    }
-                    on_end();
-                }));
+                let _panic_report = panic_report;
                 worker.run(&receiver);
             })?;
         stream.set_thread(thread.thread());
@@ -143,12 +136,14 @@ impl Drop for RecorderThread {
     }
 }
 
-struct OnEnd<F: FnOnce()>(Option<F>);
+/// Tells that the thread has panicked. No navigation ends for it.
+struct PanicReport(DiskState);
 
-impl<F: FnOnce()> Drop for OnEnd<F> {
+impl Drop for PanicReport {
     fn drop(&mut self) {
-        if let Some(function) = self.0.take() {
-            function();
+        if thread::panicking() {
+            self.0.set_failed(true);
+            tracing::error!("the recorder has ended by a panic: no navigation is recorded until a restart");
         }
     }
 }

@@ -168,14 +168,7 @@ impl Node {
             parameters.watchdog_timeout,
             guardian.is_some(),
         )?;
-        // Its end ends no navigation.
-        let recorder = Recorder::start(&parameters, || {
-            if std::thread::panicking() {
-                tracing::error!(
-                    "the recorder has ended by a panic: no navigation is recorded until a restart"
-                );
-            }
-        })?;
+        let recorder = Recorder::start(&parameters)?;
         let ticks = start_ticks(
             &ros,
             &parameters,

@@ -18,12 +18,8 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the recorder, unless it is switched off and the web page does not need it. `on_end` is called at the end of
-    /// its thread.
-    pub(super) fn start(
-        parameters: &Parameters,
-        on_end: impl FnOnce() + Send + 'static,
-    ) -> Result<Option<Self>, StartError> {
+    /// Starts the recorder, unless it is switched off and the web page does not need it.
+    pub(super) fn start(parameters: &Parameters) -> Result<Option<Self>, StartError> {
         let settings = match &parameters.recorder {
             Some(settings) => settings.clone(),
             None if parameters.monitor.port.is_some() => RecorderSettings::default(),
@@ -35,7 +31,6 @@ impl Recorder {
             settings.limits,
             settings.files.clone(),
             settings.occasion,
-            on_end,
         )?;
         Ok(Some(Self {
             settings,
