@@ -191,6 +191,19 @@ pub struct Navigation {
     pub world: WorldCheckpoint,
 }
 
+impl Navigation {
+    /// The entry of a key of the main tree, if the definition or an earlier run of the tree has made it.
+    pub(super) fn slot(&self, key: &str) -> Option<SlotId> {
+        let added = || {
+            let is_key = |(scope, name): &(ScopeId, Arc<str>)| *scope == ScopeId::ROOT && **name == *key;
+            let index = self.checkpoint.added.iter().position(is_key)?;
+            let slot = u32::try_from(self.tree.slots.len() + index).ok()?;
+            Some(SlotId::from_index(slot))
+        };
+        self.tree.slot(ScopeId::ROOT, key).or_else(added)
+    }
+}
+
 #[cfg(test)]
 impl Navigation {
     /// A navigation with a tree that has not run.

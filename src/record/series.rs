@@ -49,26 +49,13 @@ pub(super) struct Series {
 
 impl Series {
     pub(super) fn new(navigation: &Navigation) -> Self {
-        let tree = &navigation.tree;
-        let root = ScopeId::ROOT;
-        let added = |key: &str| {
-            let checkpoint = &navigation.checkpoint;
-            let index = checkpoint
-                .added
-                .iter()
-                .position(|(scope, name)| *scope == root && **name == *key)?;
-            u32::try_from(tree.slots.len() + index)
-                .ok()
-                .map(SlotId::from_index)
-        };
-        let slot = |key: &str| tree.slot(root, key).or_else(|| added(key));
         Self {
             channels: channels(&statuses_definition(navigation)),
-            statuses: vec![0; tree.len()],
+            statuses: vec![0; navigation.tree.len()],
             has_changes: true,
             path_key: navigation.keys.path.clone(),
-            path_slot: slot(&navigation.keys.path),
-            recoveries_slot: slot(RECOVERIES),
+            path_slot: navigation.slot(&navigation.keys.path),
+            recoveries_slot: navigation.slot(RECOVERIES),
             frames: [
                 navigation.settings.global_frame.clone(),
                 navigation.settings.robot_base_frame.clone(),

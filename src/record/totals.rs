@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::event::{CommandKind, Event, Navigation};
+use super::event::{CommandKind, Event};
+use super::series::RECOVERIES;
 use super::stream::Batch;
 use crate::bt::{ScopeId, SlotId, TreeDef};
 use crate::goal::{Notice, Outcome, ServerId, TerminalStatus, Ticket};
@@ -84,7 +85,7 @@ impl Counters {
                 self.servers.insert(info.server, info.name.as_str().into());
             }
             Event::Began(navigation) => {
-                self.recoveries = recoveries_slot(navigation);
+                self.recoveries = navigation.slot(RECOVERIES);
                 let before = self.def.replace(Arc::clone(&navigation.tree));
                 if before.is_some_and(|before| !Arc::ptr_eq(&before, &navigation.tree)) {
                     self.add("tree_swaps", Vec::new());
@@ -155,17 +156,7 @@ impl Counters {
 }
 
 fn is_recoveries(scope: ScopeId, key: &str) -> bool {
-    scope == ScopeId::ROOT && key == "number_recoveries"
-}
-
-/// The entry `number_recoveries`, if the definition or an earlier run of the tree has made it.
-fn recoveries_slot(navigation: &Navigation) -> Option<SlotId> {
-    let def = &navigation.tree;
-    let first = u32::try_from(def.slots.len()).ok()?;
-    let added = (first..).zip(&navigation.checkpoint.added);
-    let mut found = added.filter(|(_, (scope, key))| is_recoveries(*scope, key));
-    let slot = def.slot(ScopeId::ROOT, "number_recoveries");
-    slot.or_else(|| found.next().map(|(slot, _)| SlotId::from_index(slot)))
+    scope == ScopeId::ROOT && key == RECOVERIES
 }
 
 /// How a goal or call ended, and why.
@@ -192,7 +183,7 @@ mod tests {
     use crate::bt::HaltReason;
     use crate::nav::{EndpointKind, Form};
     use crate::record::Stream;
-    use crate::record::event::{End, ServerInfo};
+    use crate::record::event::{End, Navigation, ServerInfo};
 
     #[test]
     fn goals_and_navigations_are_counted_by_their_end() {
