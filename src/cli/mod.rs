@@ -16,6 +16,7 @@ mod convert;
 mod coverage;
 #[cfg(feature = "ros")]
 mod drive;
+mod expectations;
 mod explain;
 mod log;
 mod mock_run;

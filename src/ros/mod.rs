@@ -60,6 +60,7 @@ mod robot_id;
 mod rosidl;
 mod rosout;
 mod scheduling;
+mod server_checks;
 mod server_watch;
 mod servers_board;
 mod service_client;

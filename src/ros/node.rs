@@ -11,7 +11,8 @@ use super::caller::Sender;
 use super::names::Names;
 use super::node_thread::NodeThread;
 use super::retry::Retry;
-use super::server_watch::{Found, Probe, Watch};
+use super::server_checks::ServerChecks;
+use super::server_watch::{Probe, Watch};
 use super::timer::{Timer, TimerTrigger};
 use super::type_descriptions::TypeDescriptions;
 use super::{Caller, RosError};
@@ -21,9 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Called after each spin: takes the messages of one entity. Returns whether there were any.
 type Drain = Box<dyn FnMut() -> bool + Send>;
-
-/// A check of the graph. Returns whether to check again soon.
-type BusyCheck = Box<dyn FnMut(&r2r::Node) -> bool + Send>;
 
 /// The node, on the thread that owns it. All entities are created through it, because r2r needs `&mut Node` to create
 /// one. r2r never destroys an entity: it exists until the process ends. Callers share entities by name (see
@@ -40,17 +38,8 @@ pub struct RosNode {
     listener: Option<NodeThread>,
     drains: Vec<Drain>,
     types: TypeDescriptions,
-    watches: Vec<Watch>,
+    server_checks: ServerChecks,
     timers: Vec<Timer>,
-    /// The next check for servers (`next_check`), the earliest time for it if the thread is awake for another reason
-    /// (`earliest_check`), and the end of the phase with frequent checks (`fast_checks_until`).
-    next_check: Instant,
-    earliest_check: Instant,
-    fast_checks_until: Instant,
-    /// Checks of the graph for servers that may have a goal. Each returns whether its server has one.
-    busy_checks: Vec<BusyCheck>,
-    next_busy_check: Instant,
-    is_busy: bool,
     pub(super) retries: Vec<Retry<Self>>,
 }
 
@@ -70,14 +59,8 @@ impl RosNode {
             listener: None,
             drains: Vec::new(),
             types: TypeDescriptions::default(),
-            watches: Vec::new(),
+            server_checks: ServerChecks::new(Instant::now()),
             timers: Vec::new(),
-            next_check: Instant::now(),
-            earliest_check: Instant::now(),
-            fast_checks_until: Instant::now(),
-            busy_checks: Vec::new(),
-            next_busy_check: Instant::now(),
-            is_busy: false,
             retries: Vec::new(),
         }
     }
@@ -273,8 +256,7 @@ impl RosNode {
         probes: impl IntoIterator<Item = Probe>,
         callback: impl FnMut(bool) + Send + 'static,
     ) {
-        self.watches.push(Watch::new(probes, callback));
-        self.check_servers_fast();
+        self.server_checks.watch(Watch::new(probes, callback));
     }
 
     /// Watches the publishers of a server's topic while the server is `busy`: calls `changed` when there is a new
@@ -307,21 +289,12 @@ impl RosNode {
             true
         };
         match &self.listener {
-            Some(listener) => listener.ask(PATIENCE, move |node| node.busy_checks.push(Box::new(check))),
+            Some(listener) => listener.ask(PATIENCE, move |node| node.server_checks.watch_busy(check)),
             None => {
-                self.busy_checks.push(Box::new(check));
+                self.server_checks.watch_busy(check);
                 Ok(())
             }
         }
-    }
-
-    /// Checks the servers that have a goal.
-    fn check_busy_servers(&mut self, now: Instant) {
-        self.is_busy = false;
-        for check in &mut self.busy_checks {
-            self.is_busy |= check(&self.node);
-        }
-        self.next_busy_check = now + BUSY_CHECK_PERIOD;
     }
 
     /// Calls `act` repeatedly. With a period of zero: after every spin, however long the next spin waits.
@@ -410,10 +383,7 @@ impl RosNode {
     /// The time until the next timer or check is due.
     fn next_timeout(&self, now: Instant) -> Duration {
         let due = self.timers.iter().filter_map(Timer::due);
-        let check = (!self.watches.is_empty()).then_some(self.next_check);
-        let busy = self.is_busy.then_some(self.next_busy_check);
-        due.chain(check)
-            .chain(busy)
+        due.chain(self.server_checks.due())
             .chain(self.retries.iter().map(Retry::due))
             .min()
             .map_or(Duration::MAX, |due| due.saturating_duration_since(now))
@@ -422,28 +392,11 @@ impl RosNode {
     /// Runs one spin from `now` on, which waits for `most` at most, and handles all messages that it took. Returns how
     /// long the spin was allowed to wait, and whether there were messages.
     pub(super) fn spin(&mut self, now: Instant, most: Duration) -> (Duration, bool) {
-        let mut most = most;
-        if self.earliest_check <= now {
-            let fast = now < self.fast_checks_until;
-            self.next_check = now + if fast { FAST_CHECK_PERIOD } else { CHECK_PERIOD };
-            self.earliest_check = now + if fast { FAST_CHECK_PERIOD } else { MIN_CHECK_PERIOD };
-            let writers = |topic: &str| writers(&self.node, topic);
-            let mut replaced = false;
-            for watch in &mut self.watches {
-                replaced |= watch.begin(&writers);
-            }
-            if replaced {
-                self.check_servers_fast();
-            }
-            // A leaf may be waiting for an absent server, so the answer is read at once. For a present server, the
-            // answer can be read after the wait, which saves a second wait per check.
-            if self.watches.iter().any(|watch| !watch.present) {
-                most = Duration::ZERO;
-            }
-        }
-        if self.next_busy_check <= now {
-            self.check_busy_servers(now);
-        }
+        let most = if self.server_checks.begin(&self.node, now) {
+            Duration::ZERO
+        } else {
+            most
+        };
         let timeout = self.next_timeout(now).min(most);
         self.node.spin_once(timeout);
         // Handle the messages of a server before its absence: a server that sends a result and exits has sent a result.
@@ -451,18 +404,7 @@ impl RosNode {
         for drain in &mut self.drains {
             any |= drain();
         }
-        let mut gone = false;
-        let writers = |topic: &str| writers(&self.node, topic);
-        for watch in &mut self.watches {
-            match watch.end(&writers) {
-                Found::Nothing | Found::Change(true) => {}
-                Found::Hint => (self.next_check, self.earliest_check) = (now, now),
-                Found::Change(false) => gone = true,
-            }
-        }
-        if gone {
-            self.check_servers_fast();
-        }
+        self.server_checks.end(&self.node, now);
         self.run_due_timers();
         self.run_due_retries(now);
         (timeout, any)
@@ -470,10 +412,7 @@ impl RosNode {
 
     /// Starts frequent checks: a server was opened or lost, and a leaf may be waiting for it.
     pub(super) fn check_servers_fast(&mut self) {
-        let now = Instant::now();
-        self.next_check = now;
-        self.earliest_check = now;
-        self.fast_checks_until = now + FAST_CHECK_DURATION;
+        self.server_checks.check_fast();
     }
 
     /// Runs the timers that are due.
@@ -502,7 +441,7 @@ fn entity(what: &'static str, name: &str, error: &r2r::Error) -> RosError {
 pub(super) type Gid = Box<[u8]>;
 
 /// The endpoints that write to a DDS topic. Empty if they are not known.
-fn writers(node: &r2r::Node, topic: &str) -> BTreeSet<Gid> {
+pub(super) fn writers(node: &r2r::Node, topic: &str) -> BTreeSet<Gid> {
     let infos = node.get_publishers_info_by_topic(topic, true).unwrap_or_default();
     infos
         .into_iter()
@@ -514,17 +453,3 @@ fn writers(node: &r2r::Node, topic: &str) -> BTreeSet<Gid> {
 /// until the process ends. A server answers all requests for a goal's result when the goal ends, and twenty leaves may
 /// call one service.
 const MAX_ANSWERS: usize = 1000;
-
-/// The period of the checks for servers. The result is known at the end of the spin that sent the check. The absence of
-/// a server that shuts down is detected within twice this period, which is less than the default time for a server's
-/// answer; that of a killed server when the middleware's lease on it ends. Every check wakes the thread: ten per second
-/// used 0.3 % of a core.
-const CHECK_PERIOD: Duration = Duration::from_millis(400);
-/// The same if the thread is awake for another reason: a check then costs little.
-const MIN_CHECK_PERIOD: Duration = Duration::from_millis(250);
-/// The same for servers that have a goal.
-const BUSY_CHECK_PERIOD: Duration = Duration::from_millis(100);
-/// The same during `FAST_CHECK_DURATION` after a server was opened or lost: a goal may be waiting for it.
-const FAST_CHECK_PERIOD: Duration = Duration::from_millis(10);
-/// The duration of frequent checks.
-const FAST_CHECK_DURATION: Duration = Duration::from_secs(5);

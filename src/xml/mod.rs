@@ -14,6 +14,7 @@
 //! makes them errors. No content of a file can crash the process, hang it or exhaust its memory; [`limits`] defines the
 //! limits.
 
+mod attribute;
 mod code;
 mod compilation;
 mod convert;
