@@ -192,27 +192,7 @@ impl Node {
             records: recorder.as_ref().map(Recorder::records),
         };
         monitors(&node_handles, parameters.diagnostics_period, &parameters.monitor)?;
-        // Goals are refused until the node is active.
-        ticks.handle().shut();
-        load_trees(
-            Arc::clone(&parameters.library),
-            ticks.handle().clone(),
-            fail_on_panic(&ros, "trees"),
-        )?;
-        let life = NodeLifecycle {
-            parameters: ros.parameters().clone(),
-            library: Arc::clone(&parameters.library),
-            navigator: ticks.handle().clone(),
-            goal_tracker: goal_tracker.handle().clone(),
-            endpoints,
-            earlier_goals: None,
-            jobs: jobs.clone(),
-            bond: prepare_bond(&ros, &parameters)?,
-        };
-        let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life)?;
-        if parameters.autostart {
-            autostart(&lifecycle)?;
-        }
+        let lifecycle = serve_lifecycle(&ros, &parameters, &node_handles, endpoints, jobs.clone())?;
         let mut node = Self {
             from_ticks,
             servers: None,
@@ -334,6 +314,38 @@ fn start_ticks(
         on_end,
     )?;
     Ok(ticks)
+}
+
+/// Serves the lifecycle and starts to load trees; activates the node if a parameter says so.
+fn serve_lifecycle(
+    ros: &Ros,
+    parameters: &Parameters,
+    handles: &NodeHandles,
+    endpoints: Endpoints,
+    jobs: JobRegistry,
+) -> Result<Lifecycle, StartError> {
+    // Goals are refused until the node is active.
+    handles.ticks.shut();
+    load_trees(
+        Arc::clone(&parameters.library),
+        handles.ticks.clone(),
+        fail_on_panic(ros, "trees"),
+    )?;
+    let life = NodeLifecycle {
+        parameters: ros.parameters().clone(),
+        library: Arc::clone(&parameters.library),
+        navigator: handles.ticks.clone(),
+        goal_tracker: handles.goal_tracker.clone(),
+        endpoints,
+        earlier_goals: None,
+        jobs,
+        bond: prepare_bond(ros, parameters)?,
+    };
+    let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life)?;
+    if parameters.autostart {
+        autostart(&lifecycle)?;
+    }
+    Ok(lifecycle)
 }
 
 /// A notification that a thread of the node has ended, and the function that gives it.

@@ -24,7 +24,7 @@ pub(super) fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
         "Feedback messages per second (Hz).\nNav2 sends one in each tick.",
     )?;
     let error_code_keys = error_code_keys(read, &default)?;
-    Ok(Options {
+    let mut options = Options {
         period,
         tick_on_event: read.flag(
             "tick_on_event",
@@ -56,48 +56,60 @@ pub(super) fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
             "Maximum time that a goal waits for the first message on /clock if `use_sim_time` is set, in s. 0: no \
              limit.\nThe goal is aborted after this time.",
         )?),
-        allow_navigator_preemption: read.flag(
-            "allow_navigator_preemption",
-            default.allow_navigator_preemption,
-            "A goal of one navigator preempts the goal of the other navigator. False: it is aborted.",
-        )?,
-        allow_tree_preemption: read.flag(
-            "allow_tree_preemption",
-            default.allow_tree_preemption,
-            "A goal with another tree preempts the goal that runs. False: it is aborted, as in Nav2.",
-        )?,
-        goal_key: read.text(
-            "goal_blackboard_id",
-            &default.goal_key,
-            "Blackboard key of the goal.",
-        )?,
-        goals_key: read.text(
-            "goals_blackboard_id",
-            &default.goals_key,
-            "Blackboard key of the list of goals.",
-        )?,
-        path_key: read.text(
-            "path_blackboard_id",
-            &default.path_key,
-            "Blackboard key of the path.",
-        )?,
         error_code_keys,
-        log_idle_transitions: read.flag(
-            "bt_log_idle_transitions",
-            default.log_idle_transitions,
-            "Publish changes to the status IDLE on behavior_tree_log.",
-        )?,
-        random_seed: random_seed(read)?,
-        discovered: DISCOVERED,
-        always_reload: read.flag(
+        ..default
+    };
+    preemption(read, &mut options)?;
+    blackboard_keys(read, &mut options)?;
+    options.log_idle_transitions = read.flag(
+        "bt_log_idle_transitions",
+        options.log_idle_transitions,
+        "Publish changes to the status IDLE on behavior_tree_log.",
+    )?;
+    options.random_seed = random_seed(read)?;
+    options.discovered = DISCOVERED;
+    options.always_reload = read.flag(
             "always_reload_bt_xml",
             false,
             "Read the tree file and its includes again for each goal.\nThe tree is created again, so its nodes and \
              its blackboard start without their earlier state. A goal that arrives while its tree runs continues \
              that tree if the files are unchanged.",
-        )?,
-        ..default
-    })
+    )?;
+    Ok(options)
+}
+
+/// Which goals preempt the goal that runs.
+fn preemption(read: &Reader<'_>, options: &mut Options) -> Result<(), ParameterError> {
+    options.allow_navigator_preemption = read.flag(
+        "allow_navigator_preemption",
+        options.allow_navigator_preemption,
+        "A goal of one navigator preempts the goal of the other navigator. False: it is aborted.",
+    )?;
+    options.allow_tree_preemption = read.flag(
+        "allow_tree_preemption",
+        options.allow_tree_preemption,
+        "A goal with another tree preempts the goal that runs. False: it is aborted, as in Nav2.",
+    )?;
+    Ok(())
+}
+
+fn blackboard_keys(read: &Reader<'_>, options: &mut Options) -> Result<(), ParameterError> {
+    options.goal_key = read.text(
+        "goal_blackboard_id",
+        &options.goal_key,
+        "Blackboard key of the goal.",
+    )?;
+    options.goals_key = read.text(
+        "goals_blackboard_id",
+        &options.goals_key,
+        "Blackboard key of the list of goals.",
+    )?;
+    options.path_key = read.text(
+        "path_blackboard_id",
+        &options.path_key,
+        "Blackboard key of the path.",
+    )?;
+    Ok(())
 }
 
 fn error_code_keys(read: &Reader<'_>, default: &Options) -> Result<Vec<String>, ParameterError> {
