@@ -14,7 +14,7 @@ pub enum HaltReason {
     /// The client, or an operator at the web page, cancelled the navigation goal.
     GoalCanceled,
     /// A new goal or another tree replaces this run.
-    TreeSwapped,
+    Replaced,
     /// The node is deactivated.
     Deactivated,
     /// The process shuts down.
@@ -42,7 +42,7 @@ impl fmt::Display for HaltReason {
             Self::ParentFinished => "parent finished",
             Self::TimedOut => "timed out",
             Self::GoalCanceled => "goal cancelled",
-            Self::TreeSwapped => "tree swapped",
+            Self::Replaced => "replaced by a newer goal or another tree",
             Self::Deactivated => "deactivated",
             Self::ShuttingDown => "shutting down",
             Self::TreeFailed => "tree failed",

@@ -129,7 +129,7 @@ impl Drive {
     fn options() -> GoalOptions {
         // The discovery of a node that has just started takes time.
         GoalOptions {
-            accept_timeout: Duration::from_secs(20),
+            response_timeout: Duration::from_secs(20),
             absent_timeout: Duration::from_secs(20),
             ..GoalOptions::default()
         }

@@ -313,8 +313,7 @@ an action server is one `ActionGoal`, a call of a service is one `ServiceCall`. 
 without a network: an event and the time go in, the next phase and the actions come out. The tables list every event that
 has an effect in a phase. An event that is not in the table of a phase changes nothing there.
 
-The parameters `response_timeout` and `wait_for_service_timeout` set the times `accept_timeout` and `absent_timeout` of the
-tables.
+The parameter `response_timeout` sets the time of this name in the tables; `wait_for_service_timeout` sets `absent_timeout`.
 
 A leaf waits for the outcome of its goal in Queued, Absent, Sent, Executing and Finishing. In the other phases no leaf gets
 notices of the goal. In Replaced, the leaf waits for the outcome of the newer goal and gets the notices of that goal.
@@ -349,11 +348,11 @@ The timers:
 |---|---|---|
 | of the phase | Queued | the time until which other goals may stop (the latest cancel timeout of them); then *released* |
 | | Absent | `absent_timeout` |
-| | Sent | `accept_timeout` |
+| | Sent | `response_timeout` |
 | | Executing | `result_poll`, doubled after each result request |
 | | Finishing | `result_retry`, doubled after each of `result_questions` requests; then the leaf gets `ResultLost`, and a goal without a reported end is cancelled |
-| | Replaced | `accept_timeout` + `cancel_timeout` |
-| | CancelPending | the rest of `accept_timeout`, then `cancel_retry`; after *shut down* only `cancel_retry` |
+| | Replaced | `response_timeout` + `cancel_timeout` |
+| | CancelPending | the rest of `response_timeout`, then `cancel_retry`; after *shut down* only `cancel_retry` |
 | | Canceling | `cancel_retry` |
 | | Unreachable | if another server with this name does not know the goal: `cancel_retry`, doubled after each cancel request, at most eight times `cancel_retry` |
 | result timeout | Executing | `result_timeout` |

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct GoalOptions {
     /// Maximum wait for the acceptance of a goal or the answer of a service (Nav2's `server_timeout`). Afterwards the
     /// leaf fails, and the GoalTracker cancels the goal if it is accepted later.
-    pub accept_timeout: Duration,
+    pub response_timeout: Duration,
     /// Maximum wait for an absent server (Nav2's `wait_for_service_timeout`). Afterwards the leaf fails.
     pub absent_timeout: Duration,
     /// Maximum time for which a stopping goal holds back the next one on its server (G5). Afterwards the goal is
@@ -43,7 +43,7 @@ pub struct GoalOptions {
 impl Default for GoalOptions {
     fn default() -> Self {
         Self {
-            accept_timeout: Duration::from_secs(1),
+            response_timeout: Duration::from_secs(1),
             absent_timeout: Duration::from_secs(1),
             cancel_timeout: Duration::from_secs(2),
             cancel_retry: Duration::from_millis(250),

@@ -17,7 +17,7 @@ use crate::bt::{HaltReason, Time};
 
 fn options() -> GoalOptions {
     GoalOptions {
-        accept_timeout: Duration::from_millis(7),
+        response_timeout: Duration::from_millis(7),
         absent_timeout: Duration::from_millis(9),
         cancel_timeout: Duration::from_millis(11),
         cancel_retry: Duration::from_millis(3),

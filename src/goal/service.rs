@@ -119,7 +119,7 @@ impl ServiceCall {
             (CallPhase::Absent, CallEvent::ServerBack) => {
                 steps.push(CallStep::Send);
                 self.phase = CallPhase::Sent;
-                self.due = Some(now + self.options.accept_timeout);
+                self.due = Some(now + self.options.response_timeout);
             }
             (CallPhase::Absent, CallEvent::Halt | CallEvent::ShutDown { .. }) => self.end(),
             (CallPhase::Absent, CallEvent::Detached) => {

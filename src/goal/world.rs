@@ -68,7 +68,7 @@ impl Setup {
 
     fn options(&self) -> GoalOptions {
         GoalOptions {
-            accept_timeout: Duration::from_secs(1),
+            response_timeout: Duration::from_secs(1),
             absent_timeout: Duration::from_secs(1),
             cancel_timeout: Duration::from_secs(1),
             cancel_retry: Duration::from_secs(1),

@@ -319,7 +319,7 @@ impl Endpoint {
     ) -> Result<GoalOptions, Thrown> {
         let mut options = world_defaults;
         if let Some(timeout) = self.server_timeout.optional(cx)? {
-            options.accept_timeout = timeout.into();
+            options.response_timeout = timeout.into();
             options.absent_timeout = timeout.into();
         }
         if let Some(port) = &self.cancel_timeout

@@ -268,7 +268,7 @@ pub trait Link: Send {
     fn hand_over(&mut self) {}
 
     /// Whether the GoalTracker has handled all submitted commands and no goal keeps the session that began with ticket
-    /// `since` open, see [`LiveGoal::holds_up`](crate::goal::LiveGoal::holds_up). A navigator waits for this, with a
+    /// `since` open, see [`LiveGoal::delays_result`](crate::goal::LiveGoal::delays_result). A navigator waits for this, with a
     /// deadline, before it reports CANCELED.
     fn is_settled(&self, since: Ticket) -> bool;
 

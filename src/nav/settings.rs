@@ -58,7 +58,7 @@ impl Settings {
     /// The default timeouts of a goal or call.
     pub fn goal_options(&self) -> GoalOptions {
         GoalOptions {
-            accept_timeout: self.response_timeout,
+            response_timeout: self.response_timeout,
             absent_timeout: self.absent_timeout,
             cancel_timeout: self.cancel_timeout,
             give_up_timeout: self.give_up_timeout,

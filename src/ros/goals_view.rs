@@ -103,7 +103,12 @@ impl GoalsBoard {
     /// Whether all inputs so far were handled and no goal with a ticket of the session keeps it from ending.
     pub(super) fn is_settled(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
         let handled = self.handled.load(Ordering::Acquire) == self.sent.load(Ordering::Acquire);
-        handled && !self.view().live.iter().any(|goal| goal.holds_up(&of_session))
+        handled
+            && !self
+                .view()
+                .live
+                .iter()
+                .any(|goal| goal.delays_result(&of_session))
     }
 
     /// The view, locked; release it soon.

@@ -123,7 +123,7 @@ impl Rig {
 
 fn options() -> GoalOptions {
     GoalOptions {
-        accept_timeout: Duration::from_secs(20),
+        response_timeout: Duration::from_secs(20),
         // A peer that starts on a busy machine may take several seconds.
         absent_timeout: Duration::from_secs(20),
         ..GoalOptions::default()

@@ -85,7 +85,7 @@ impl ActionGoal {
             GoalEvent::Replace => {
                 // The newer goal has its accept timeout to arrive, then the server has the cancel timeout to end this
                 // one.
-                let patience = self.options.accept_timeout + self.options.cancel_timeout;
+                let patience = self.options.response_timeout + self.options.cancel_timeout;
                 self.run_deadline = None;
                 self.enter(Phase::Replaced, Some(now + patience));
             }

@@ -63,7 +63,7 @@ impl ActionGoal {
 
     pub(super) fn send(&mut self, now: Time, steps: &mut Vec<Step>) {
         steps.push(Step::Send);
-        self.enter(Phase::Sent, Some(now + self.options.accept_timeout));
+        self.enter(Phase::Sent, Some(now + self.options.response_timeout));
     }
 
     pub(super) fn execute(&mut self, now: Time, steps: &mut Vec<Step>) {

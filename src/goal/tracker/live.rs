@@ -29,7 +29,7 @@ impl LiveGoal {
     /// Whether the goal delays the result for the client of a session that stops. `of_session` is true for the activations of the
     /// session. The session's own goals must have ended. A goal of another session delays it only while it is being
     /// stopped in time; otherwise a request that was lost minutes ago would delay every later cancel.
-    pub fn holds_up(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
+    pub fn delays_result(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
         if self.ticket.is_some_and(of_session) {
             self.phase.may_execute()
         } else {
@@ -40,6 +40,6 @@ impl LiveGoal {
     /// Whether the result for that client names the goal when the session has ended: the goals that delay it, and goals
     /// of other sessions that still execute although they should have stopped.
     pub fn is_left_by(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
-        self.phase == Phase::Canceling || self.holds_up(of_session)
+        self.phase == Phase::Canceling || self.delays_result(of_session)
     }
 }

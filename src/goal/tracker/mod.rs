@@ -337,7 +337,7 @@ impl<P> GoalTracker<P> {
     }
 
     /// Goals that have not ended, oldest first. A goal whose server vanished has [`Phase::Unreachable`] and counts as
-    /// stopped, see [`LiveGoal::holds_up`].
+    /// stopped, see [`LiveGoal::delays_result`].
     pub fn live_goals(&self) -> Vec<LiveGoal> {
         self.goals_in_order(|_| true)
             .into_iter()
@@ -525,7 +525,7 @@ mod tests {
     #[test]
     fn g8_a_goal_that_is_not_answered_is_cancelled_at_once_and_until_the_deadline() {
         let slow = GoalOptions {
-            accept_timeout: Duration::from_secs(10),
+            response_timeout: Duration::from_secs(10),
             ..options()
         };
         let deadline = Time::from_millis(1_000);
@@ -583,11 +583,11 @@ mod tests {
         let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
         assert_eq!(live.halted, Some(HaltReason::GoalCanceled));
         assert_eq!(&*live.leaf, "tree/leaf");
-        assert!(live.holds_up(own));
+        assert!(live.delays_result(own));
         rig.advance(300);
         let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
         assert!(
-            live.holds_up(own),
+            live.delays_result(own),
             "its cancel timeout is no reason to say that it has stopped"
         );
         rig.result(goal, TerminalStatus::Canceled);
@@ -610,11 +610,11 @@ mod tests {
         for lost in [true, false] {
             let mut rig = earlier(lost);
             let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
-            assert!(live.holds_up(|_| false), "it is being stopped");
+            assert!(live.delays_result(|_| false), "it is being stopped");
             rig.advance(300);
             assert!(rig.take_effects().iter().any(|line| line == "NotStoppedInTime"));
             let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
-            assert!(!live.holds_up(|_| false));
+            assert!(!live.delays_result(|_| false));
             assert_eq!(
                 live.is_left_by(|_| false),
                 !lost,
@@ -625,7 +625,7 @@ mod tests {
         let mut rig = Rig::new();
         let _ = rig.start_accepted(1);
         let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
-        assert!(!live.holds_up(|_| false) && !live.is_left_by(|_| false));
+        assert!(!live.delays_result(|_| false) && !live.is_left_by(|_| false));
     }
 
     #[test]

@@ -254,7 +254,7 @@ impl Rig {
 
 pub(super) fn options() -> GoalOptions {
     GoalOptions {
-        accept_timeout: Duration::from_millis(100),
+        response_timeout: Duration::from_millis(100),
         absent_timeout: Duration::from_millis(150),
         cancel_timeout: Duration::from_millis(300),
         cancel_retry: Duration::from_millis(50),

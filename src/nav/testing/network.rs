@@ -227,7 +227,7 @@ impl Network {
         let goals = self.goal_tracker.live_goals();
         !goals
             .iter()
-            .any(|goal| goal.holds_up(|ticket| ticket.in_world() >= since))
+            .any(|goal| goal.delays_result(|ticket| ticket.in_world() >= since))
     }
 
     pub(super) fn stamp(&self) -> Stamp {

@@ -169,7 +169,7 @@ impl Navigator {
         let replaced = NavigationResult::preempted;
         if let NavigationState::Running(session) = &self.state {
             request.run_accepted = session.run_accepted();
-            self.stop_tree(HaltReason::TreeSwapped, NextStep::SendResult(replaced()), now);
+            self.stop_tree(HaltReason::Replaced, NextStep::SendResult(replaced()), now);
         }
         if let Some(new_tree) = new_tree {
             self.keep(request.kind, new_tree);

@@ -46,7 +46,7 @@ impl Navigator {
             .map(|tree| Arc::clone(tree.definition()));
         match &mut self.state {
             NavigationState::Running(session) if session.kind() == kind => {
-                self.stop_tree(HaltReason::TreeSwapped, NextStep::Restart(Arc::clone(def)), now);
+                self.stop_tree(HaltReason::Replaced, NextStep::Restart(Arc::clone(def)), now);
             }
             NavigationState::Stopping {
                 session,

@@ -357,7 +357,7 @@ mod tests {
         let settings = settings(&Reader(&ParameterStore::new(given))).unwrap();
         let options = settings.goal_options();
         (
-            options.accept_timeout.as_millis(),
+            options.response_timeout.as_millis(),
             options.absent_timeout.as_millis(),
         )
     }

@@ -138,7 +138,7 @@ impl GoalTrackerHandle {
     }
 
     /// Whether all inputs so far were handled and no goal with a ticket of the session keeps it from ending; see
-    /// [`LiveGoal::holds_up`](crate::goal::LiveGoal::holds_up).
+    /// [`LiveGoal::delays_result`](crate::goal::LiveGoal::delays_result).
     pub fn is_settled(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
         self.board.is_settled(of_session)
     }

@@ -183,7 +183,7 @@ impl Owner {
             }
             Input::Unlink(id) => {
                 self.links.remove(&id);
-                let reason = HaltReason::TreeSwapped;
+                let reason = HaltReason::Replaced;
                 let open = self.goal_tracker.open_tickets().into_iter();
                 for ticket in open.filter(|ticket| ticket.link() == id) {
                     let halt = Command::Halt { ticket, reason };
