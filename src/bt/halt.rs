@@ -35,6 +35,20 @@ pub enum HaltOrder {
     AsTicked,
 }
 
+impl HaltReason {
+    /// All reasons.
+    pub const ALL: [Self; 8] = [
+        Self::Preempted,
+        Self::ParentFinished,
+        Self::TimedOut,
+        Self::GoalCanceled,
+        Self::TreeSwapped,
+        Self::Deactivated,
+        Self::ShuttingDown,
+        Self::TreeFailed,
+    ];
+}
+
 impl fmt::Display for HaltReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

@@ -55,6 +55,18 @@ impl NodeStatus {
         }
     }
 
+    /// The inverse of `status as u8`.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Some(match code {
+            0 => Self::Idle,
+            1 => Self::Running,
+            2 => Self::Success,
+            3 => Self::Failure,
+            4 => Self::Skipped,
+            _ => return None,
+        })
+    }
+
     /// The inverse of [`NodeStatus::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         [
@@ -82,7 +94,9 @@ mod tests {
     #[test]
     fn names_round_trip() {
         for name in ["IDLE", "RUNNING", "SUCCESS", "FAILURE", "SKIPPED"] {
-            assert_eq!(NodeStatus::from_name(name).unwrap().name(), name);
+            let status = NodeStatus::from_name(name).unwrap();
+            assert_eq!(status.name(), name);
+            assert_eq!(NodeStatus::from_code(status as u8), Some(status));
         }
         assert_eq!(NodeStatus::from_name("success"), None);
     }

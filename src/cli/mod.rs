@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,6 +31,7 @@ mod run;
 mod scenario;
 mod show;
 mod test;
+mod top;
 mod trace;
 mod view;
 mod yaml;
@@ -93,6 +94,8 @@ enum Command {
     Coverage(coverage::Arguments),
     /// Show a recording or a tree in the browser.
     View(view::Arguments),
+    /// Show nodes that run, or recordings, in the terminal.
+    Top(top::Arguments),
     /// Send a navigation goal and show the tree while it runs.
     #[cfg(feature = "ros")]
     Drive(drive::Arguments),
@@ -131,6 +134,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
         Some(Command::Replay(arguments)) => replay::run(&arguments, registry),
         Some(Command::Coverage(arguments)) => coverage::run(&arguments, &registry),
         Some(Command::View(arguments)) => view::run(&arguments, registry),
+        Some(Command::Top(arguments)) => top::run(&arguments, &registry),
         #[cfg(feature = "ros")]
         Some(Command::Drive(arguments)) => drive::run(&arguments, &registry),
         #[cfg(feature = "ros")]
@@ -256,8 +260,11 @@ impl TreeArguments {
 
 /// Checks that the paths of the command line exist. A command with a wrong path cannot run; a tree with a wrong include
 /// has a problem.
-pub(crate) fn check_paths_exist<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<(), String> {
+pub(crate) fn check_paths_exist<'p, P: AsRef<Path> + ?Sized + 'p>(
+    paths: impl IntoIterator<Item = &'p P>,
+) -> Result<(), String> {
     for path in paths {
+        let path = path.as_ref();
         std::fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(())

@@ -27,7 +27,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
-    match prepare(arguments, registry).and_then(|feed| serve(feed, arguments.port)) {
+    let file = FileArguments {
+        file: &arguments.file,
+        tree: arguments.tree.as_deref(),
+        palette: &arguments.palette,
+    };
+    match load_feed(&file, registry).and_then(|feed| serve(feed, arguments.port)) {
         Ok(never) => match never {},
         Err(message) => {
             errln!("navtree view: {message}");
@@ -51,9 +56,20 @@ fn serve(feed: Feed, port: u16) -> Result<std::convert::Infallible, String> {
     server::run(listener, site).map_err(|error| error.to_string())
 }
 
-fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<Feed, String> {
-    super::check_paths_exist([&arguments.file])?;
-    super::add_palettes(&mut registry, &arguments.palette)?;
+/// What to show of a file.
+pub(crate) struct FileArguments<'a> {
+    /// Recording or tree file.
+    pub(crate) file: &'a Path,
+    /// The ID of the tree.
+    pub(crate) tree: Option<&'a str>,
+    /// Palette files.
+    pub(crate) palette: &'a [PathBuf],
+}
+
+/// The feed of a recording or of a tree file.
+pub(crate) fn load_feed(arguments: &FileArguments<'_>, mut registry: Registry) -> Result<Feed, String> {
+    super::check_paths_exist([arguments.file])?;
+    super::add_palettes(&mut registry, arguments.palette)?;
     let is_tree = arguments
         .file
         .extension()
@@ -61,13 +77,13 @@ fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<Feed, String
     if is_tree {
         let loader = Loader::new(&registry);
         let loaded = loader
-            .load_file(&arguments.file, arguments.tree.as_deref())
+            .load_file(arguments.file, arguments.tree)
             .map_err(|refused| refused.to_string())?;
-        let checked = loader.check_files(&[Path::new(&arguments.file)]);
+        let checked = loader.check_files(&[arguments.file]);
         return Ok(view_tree(&loaded.def, &checked));
     }
     let recording =
-        Recording::read(&arguments.file).map_err(|error| format!("{}: {error}", arguments.file.display()))?;
+        Recording::read(arguments.file).map_err(|error| format!("{}: {error}", arguments.file.display()))?;
     if let Some(damage) = &recording.damage {
         errln!(
             "{}: the rest of the file cannot be read: {damage}",

@@ -1,4 +1,4 @@
-//! Displays of a tree and its run: drawings, node reference, terminal view, tracks, diagnostics, web page.
+//! Displays of a tree and its run: drawings, node reference, terminal views, tracks, diagnostics, web page.
 #![forbid(unsafe_code)]
 
 pub mod diagnostics;
@@ -7,6 +7,7 @@ pub mod live;
 pub mod models;
 #[cfg(feature = "ros")]
 mod start;
+pub mod top;
 pub mod track;
 pub mod web;
 

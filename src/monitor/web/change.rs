@@ -1,19 +1,24 @@
 //! What the page is told about a run: one change.
 
+use std::borrow::Cow;
+
 use serde_json::{Value as Json, json};
 
 use crate::bt::{HaltReason, NodeStatus, Time};
 
 /// One change, and its time on the clock of the tree.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Change {
-    pub(super) time: Time,
-    pub(super) kind: ChangeKind,
+pub(in crate::monitor) struct Change {
+    pub(in crate::monitor) time: Time,
+    pub(in crate::monitor) kind: ChangeKind,
 }
+
+/// A word of this program, or of the program at the other end of a connection.
+pub(in crate::monitor) type Word = Cow<'static, str>;
 
 /// What changed. Nodes and slots are indices of the definition; tickets are numbers of goals and calls.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum ChangeKind {
+pub(in crate::monitor) enum ChangeKind {
     TickBegan,
     TickEnded(NodeStatus),
     TickFailed(String),
@@ -28,16 +33,16 @@ pub(super) enum ChangeKind {
     /// Slot, and the key that it has from now on.
     Key(u32, String),
     /// A goal, a call or a cancel was sent: ticket, word, leaf, server.
-    Sent(u64, &'static str, Option<u32>, String),
+    Sent(u64, Word, Option<u32>, String),
     /// The state of a goal or call: ticket, word, details.
-    GoalState(u64, &'static str, String),
+    GoalState(u64, Word, String),
     /// A goal or call is no longer of the tree: ticket, word, details.
-    GoalEnded(u64, &'static str, String),
+    GoalEnded(u64, Word, String),
     /// Another goal continues with the tree.
     Replaced(String),
     Stopping,
     /// Status of the navigation, error code, message.
-    Ended(&'static str, u16, String),
+    Ended(Word, u16, String),
     Lost(u64),
 }
 

@@ -55,7 +55,7 @@ struct Frame {
 
 /// How far a client has read.
 #[derive(Debug, Default)]
-pub(super) struct Cursor {
+pub(in crate::monitor) struct Cursor {
     run: u64,
     frame: u64,
     node: u64,
@@ -86,10 +86,11 @@ impl Feed {
     }
 
     /// Begins another run: `head` describes it.
-    pub(super) fn begin(&self, head: &serde_json::Value, origin: Time) {
+    pub(in crate::monitor) fn begin(&self, head: &impl serde::Serialize, origin: Time) {
+        let head = json_text(head);
         let mut run = self.lock();
         run.number += 1;
-        run.head = head.to_string().into();
+        run.head = head.into();
         run.origin = origin;
         run.base.clear();
         run.frames.clear();
@@ -100,7 +101,7 @@ impl Feed {
     }
 
     /// Adds changes of the run.
-    pub(super) fn push(&self, mut changes: Vec<Change>) {
+    pub(in crate::monitor) fn push(&self, mut changes: Vec<Change>) {
         if changes.is_empty() {
             return;
         }
@@ -117,8 +118,8 @@ impl Feed {
     }
 
     /// Sets the state of the node: what is not part of the run.
-    pub fn set_node(&self, node: &serde_json::Value) {
-        let node: Arc<str> = node.to_string().into();
+    pub fn set_node(&self, node: &impl serde::Serialize) {
+        let node: Arc<str> = json_text(node).into();
         let mut run = self.lock();
         if run.node.1 == node {
             return;
@@ -143,7 +144,7 @@ impl Feed {
     }
 
     /// The next events for a client, up to about `max_bytes`. Empty if it has read all.
-    pub(super) fn read(&self, cursor: &mut Cursor, max_bytes: usize) -> String {
+    pub(in crate::monitor) fn read(&self, cursor: &mut Cursor, max_bytes: usize) -> String {
         let run = self.lock();
         let mut text = String::new();
         if cursor.run != run.number || cursor.frame < run.first {
@@ -195,6 +196,11 @@ impl Run {
         let changes = base.into_iter().map(|(_, change)| change);
         event("changes", &to_json(changes, self.origin))
     }
+}
+
+/// The JSON of a value that contains nothing that JSON cannot hold.
+fn json_text(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }
 
 /// One Server-Sent Event. JSON has no line breaks.
@@ -287,11 +293,15 @@ mod tests {
             kind,
         };
         feed.push(vec![
-            change(ChangeKind::Sent(7, "goal", Some(1), "spin".into())),
-            change(ChangeKind::GoalState(7, "accepted", String::new())),
-            change(ChangeKind::Sent(8, "goal", Some(2), "wait".into())),
+            change(ChangeKind::Sent(7, "goal".into(), Some(1), "spin".into())),
+            change(ChangeKind::GoalState(7, "accepted".into(), String::new())),
+            change(ChangeKind::Sent(8, "goal".into(), Some(2), "wait".into())),
         ]);
-        feed.push(vec![change(ChangeKind::GoalEnded(7, "succeeded", String::new()))]);
+        feed.push(vec![change(ChangeKind::GoalEnded(
+            7,
+            "succeeded".into(),
+            String::new(),
+        ))]);
         feed.push(vec![status(1, 0, Running)]);
         let text = read_all(&feed, &mut Cursor::default());
         assert!(!text.contains("spin") && text.contains("wait"), "{text}");

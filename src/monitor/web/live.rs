@@ -82,7 +82,7 @@ impl LiveRun {
             .map(|(scope, key)| self.translator.key(*scope, key))
             .collect();
         let problems = (self.find_problems)(def);
-        let head = run_head(Mode::Live, def, Some(&stored), &keys, &problems);
+        let head = run_head(Mode::Live, def, Some(&stored), &keys, problems);
         self.feed.begin(&head, time);
         initial
     }

@@ -16,12 +16,14 @@
 
 mod body;
 mod change;
+mod change_parser;
 mod feed;
 mod live;
 #[cfg(any(feature = "ros", test))]
 mod metrics;
 #[cfg(feature = "ros")]
 mod node;
+mod node_report;
 mod request_guard;
 mod run_head;
 pub mod server;
@@ -32,10 +34,16 @@ mod token;
 mod translator;
 mod view;
 
+pub(super) use change::{Change, ChangeKind};
+pub(super) use change_parser::from_json;
+pub(super) use feed::Cursor;
 pub use feed::Feed;
 pub use live::LiveRun;
 #[cfg(feature = "ros")]
 pub use node::serve_node;
+pub(super) use node_report::NodeReport;
+pub(super) use run_head::{Mode, RunHead};
+pub(super) use site::UP_TO_DATE;
 pub use site::{Act, Controls, Site};
 pub use token::Token;
 pub use view::{view_recording, view_tree};

@@ -4,10 +4,9 @@ use std::io::Write;
 use std::net::{IpAddr, TcpListener};
 use std::time::Duration;
 
-use serde_json::{Value as Json, json};
-
 use super::live::LiveRun;
 use super::metrics::{Numbers, metrics};
+use super::node_report::{NodeReport, StoppingGoal};
 use super::run_head::stored_problems;
 use super::site::{Act, Controls, Site};
 use super::token::Token;
@@ -152,35 +151,35 @@ impl Watched {
             self.question = Some(self.node_handles.ticks.tick_status());
         }
         if with_status {
-            feed.set_node(&self.node_json());
+            feed.set_node(&self.report());
         }
         true
     }
 
-    fn node_json(&self) -> Json {
+    fn report(&self) -> NodeReport {
         let status = self.status.as_ref();
         let view = self.node_handles.goal_tracker.view();
-        let goals: Vec<Json> = view
+        let goals = view
             .live
             .iter()
             .zip(&view.servers)
             .filter(|(goal, _)| !goal.phase.has_leaf())
             .map(|(goal, server)| {
                 let halted = goal.halted.map(|reason| format!(" ({reason})"));
-                json!({
-                    "leaf": leaf_name(&goal.leaf),
-                    "server": server,
-                    "state": format!("{:?}{}", goal.phase, halted.unwrap_or_default()).to_lowercase(),
-                })
+                StoppingGoal {
+                    leaf: leaf_name(&goal.leaf).to_owned(),
+                    server: server.to_string(),
+                    state: format!("{:?}{}", goal.phase, halted.unwrap_or_default()).to_lowercase(),
+                }
             })
             .collect();
-        json!({
-            "acts": true,
-            "paused": status.is_some_and(|status| status.is_paused),
+        NodeReport {
+            acts: true,
+            paused: status.is_some_and(|status| status.is_paused),
             // Also while a leaf blocks the tick thread, which then does not answer.
-            "running": self.node_handles.heartbeat.active_goal().is_some(),
-            "goals": goals,
-        })
+            running: self.node_handles.heartbeat.active_goal().is_some(),
+            goals,
+        }
     }
 }
 

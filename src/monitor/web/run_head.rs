@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use crate::bt::{Registry, TreeDef};
@@ -11,8 +12,9 @@ use crate::record::stored::StoredNavigation;
 use crate::xml::{Checked, Loader, Severity, Sources};
 
 /// Where the run comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Mode {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::monitor) enum Mode {
     /// A node that runs.
     Live,
     /// A recording.
@@ -21,60 +23,119 @@ pub(super) enum Mode {
     Tree,
 }
 
+/// The beginning of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::monitor) struct RunHead {
+    pub(in crate::monitor) mode: Mode,
+    /// The ID of the tree.
+    pub(in crate::monitor) tree: String,
+    /// The nodes in the order of their numbers.
+    pub(in crate::monitor) nodes: Vec<NodeHead>,
+    pub(in crate::monitor) files: Vec<FileHead>,
+    /// The key of each slot.
+    pub(in crate::monitor) keys: Vec<String>,
+    /// The problems of the files, from [`problems`].
+    pub(in crate::monitor) problems: Json,
+    pub(in crate::monitor) navigation: Option<NavigationHead>,
+}
+
+/// A node of the tree.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::monitor) struct NodeHead {
+    pub(in crate::monitor) name: String,
+    /// The ID of its type.
+    pub(in crate::monitor) id: String,
+    pub(in crate::monitor) kind: String,
+    pub(in crate::monitor) path: String,
+    /// The number of its parent.
+    pub(in crate::monitor) parent: Option<usize>,
+    /// The number of its file.
+    pub(in crate::monitor) file: Option<usize>,
+    /// Its line there, from 1.
+    pub(in crate::monitor) line: Option<u32>,
+    /// The attributes of its element.
+    pub(in crate::monitor) ports: Vec<(String, String)>,
+}
+
+/// A file of the tree.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::monitor) struct FileHead {
+    pub(in crate::monitor) name: String,
+    pub(in crate::monitor) text: String,
+}
+
+/// The goal of a navigation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::monitor) struct NavigationHead {
+    /// The action: `navigate_to_pose`.
+    pub(in crate::monitor) action: String,
+    /// The ID of the goal.
+    pub(in crate::monitor) goal: String,
+    /// ROS time of the beginning, in s.
+    pub(in crate::monitor) stamp: f64,
+    /// Coordinates in m, and their frame.
+    pub(in crate::monitor) poses: Vec<(f64, f64, String)>,
+}
+
 /// Describes a run for the page. `problems`: those of its files, from [`problems`].
 pub(super) fn run_head(
     mode: Mode,
     def: &TreeDef,
     navigation: Option<&StoredNavigation>,
     keys: &[String],
-    problems: &Json,
-) -> Json {
+    problems: Json,
+) -> RunHead {
     let files = def.files();
     let file_index = |name: &str| files.iter().position(|(file, _)| *file == name);
-    let nodes: Vec<Json> = def
+    let nodes = def
         .nodes()
         .map(|(node, info)| {
             let place = def.place(node).unwrap_or_default();
             let mut parts = place.rsplitn(3, ':');
             let (_column, line, file) = (parts.next(), parts.next(), parts.next());
-            let attributes: Vec<_> = def.attributes(node).collect();
-            json!({
-                "name": info.name,
-                "id": info.id,
-                "kind": info.kind.name(),
-                "path": info.path,
-                "parent": info.parent.map(crate::bt::NodeIndex::index),
-                "file": file.and_then(file_index),
-                "line": line.and_then(|line| line.parse::<u32>().ok()),
-                "ports": attributes,
-            })
+            let attributes = def.attributes(node);
+            NodeHead {
+                name: info.name.to_string(),
+                id: info.id.to_string(),
+                kind: info.kind.name().to_owned(),
+                path: info.path.to_string(),
+                parent: info.parent.map(crate::bt::NodeIndex::index),
+                file: file.and_then(file_index),
+                line: line.and_then(|line| line.parse::<u32>().ok()),
+                ports: attributes
+                    .map(|(name, value)| (name.to_string(), value.to_string()))
+                    .collect(),
+            }
         })
         .collect();
-    let files: Vec<Json> = files
-        .iter()
-        .map(|(name, text)| json!({"name": name, "text": text}))
-        .collect();
-    json!({
-        "mode": match mode {
-            Mode::Live => "live",
-            Mode::Recording => "recording",
-            Mode::Tree => "tree",
-        },
-        "tree": def.id(),
-        "nodes": nodes,
-        "files": files,
-        "keys": keys,
-        "problems": problems,
-        "navigation": navigation.map(|navigation| json!({
-            "action": navigation.action,
-            "goal": navigation.goal.to_string(),
-            "stamp": navigation.stamp.as_nanos() as f64 / 1e9,
-            "poses": navigation.poses.iter().map(|pose| {
-                let position = &pose.pose.position;
-                json!([position.x, position.y, pose.header.frame_id])
-            }).collect::<Vec<_>>(),
-        })),
-    })
+    RunHead {
+        mode,
+        tree: def.id().to_string(),
+        nodes,
+        files: files
+            .iter()
+            .map(|(name, text)| FileHead {
+                name: (*name).to_owned(),
+                text: (*text).to_owned(),
+            })
+            .collect(),
+        keys: keys.to_vec(),
+        problems,
+        navigation: navigation.map(navigation_head),
+    }
+}
+
+fn navigation_head(navigation: &StoredNavigation) -> NavigationHead {
+    let poses = navigation.poses.iter().map(|pose| {
+        let position = &pose.pose.position;
+        (position.x, position.y, pose.header.frame_id.to_string())
+    });
+    NavigationHead {
+        action: navigation.action.clone(),
+        goal: navigation.goal.to_string(),
+        stamp: navigation.stamp.as_nanos() as f64 / 1e9,
+        poses: poses.collect(),
+    }
 }
 
 /// The problems of files, as the page shows them.

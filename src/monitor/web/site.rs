@@ -24,6 +24,9 @@ const STALLED: Duration = Duration::from_secs(30);
 /// Size of what a client gets at once.
 const CHUNK: usize = 256 * 1024;
 
+/// The comment in the stream of events after all that had happened before the client connected.
+pub(in crate::monitor) const UP_TO_DATE: &str = ": up to date\n\n";
+
 /// What the page may do to the robot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
@@ -223,9 +226,14 @@ fn text(status: StatusCode, kind: &'static str, body: ResponseBody) -> Response<
 async fn send_events(feed: Feed, events: mpsc::Sender<Bytes>, _ended: mpsc::Receiver<Infallible>) {
     let mut cursor = Cursor::default();
     let mut version = feed.watch();
+    let mut is_behind = true;
     loop {
         version.mark_unchanged();
         let mut text = feed.read(&mut cursor, CHUNK);
+        if is_behind && text.len() < CHUNK {
+            text.push_str(UP_TO_DATE);
+            is_behind = false;
+        }
         if text.is_empty() {
             match tokio::time::timeout(KEEP_ALIVE, version.changed()).await {
                 Ok(Ok(())) => continue,

@@ -113,7 +113,7 @@ impl Translator {
                 error_code,
                 error_message,
                 ..
-            } => ChangeKind::Ended(status_word(*status), *error_code, error_message.clone()),
+            } => ChangeKind::Ended(status_word(*status).into(), *error_code, error_message.clone()),
             StoredRecord::Lost(count) => ChangeKind::Lost(*count),
             _ => return None,
         };
@@ -131,25 +131,27 @@ impl Translator {
             CommandKind::Start => "goal",
             CommandKind::Call => "call",
             CommandKind::CancelServer => "cancel",
-            CommandKind::Update => return ChangeKind::GoalState(ticket.0, "updated", String::new()),
+            CommandKind::Update => return ChangeKind::GoalState(ticket.0, "updated".into(), String::new()),
             CommandKind::Halt(reason) | CommandKind::Detach(reason) => {
                 self.types.remove(&ticket);
-                return ChangeKind::GoalEnded(ticket.0, "halted", reason.to_string());
+                return ChangeKind::GoalEnded(ticket.0, "halted".into(), reason.to_string());
             }
         };
         let known = server.and_then(|server| self.servers.get(&server));
         let (name, type_name) = known.cloned().unwrap_or_default();
         self.types.insert(ticket, type_name);
         let leaf = leaf.and_then(|leaf| self.leaves.get(leaf)).copied();
-        ChangeKind::Sent(ticket.0, word, leaf, name)
+        ChangeKind::Sent(ticket.0, word.into(), leaf, name)
     }
 
     fn notice(&mut self, notice: &StoredNotice) -> Option<ChangeKind> {
         Some(match notice {
             StoredNotice::Accepted { ticket, goal } => {
-                ChangeKind::GoalState(ticket.0, "accepted", goal.to_string())
+                ChangeKind::GoalState(ticket.0, "accepted".into(), goal.to_string())
             }
-            StoredNotice::Canceling { ticket } => ChangeKind::GoalState(ticket.0, "canceling", String::new()),
+            StoredNotice::Canceling { ticket } => {
+                ChangeKind::GoalState(ticket.0, "canceling".into(), String::new())
+            }
             StoredNotice::Feedback { .. } => return None,
             StoredNotice::Finished { ticket, outcome, .. } => {
                 let type_name = self.types.remove(ticket).unwrap_or_default();
@@ -159,7 +161,7 @@ impl Translator {
                     Ending::Halted(reason) => ("halted", reason.to_string()),
                     Ending::Open => return None,
                 };
-                ChangeKind::GoalEnded(ticket.0, word, details)
+                ChangeKind::GoalEnded(ticket.0, word.into(), details)
             }
         })
     }
@@ -238,15 +240,15 @@ mod tests {
         let mut kind = |record| translator.change(Time::ZERO, &record).unwrap().kind;
         assert_eq!(
             kind(command(CommandKind::Start)),
-            ChangeKind::Sent(9, "goal", Some(1), "/spin".into())
+            ChangeKind::Sent(9, "goal".into(), Some(1), "/spin".into())
         );
         assert_eq!(
             kind(notice(StoredOutcome::ServerGone)),
-            ChangeKind::GoalEnded(9, "failed", "the server is absent".into())
+            ChangeKind::GoalEnded(9, "failed".into(), "the server is absent".into())
         );
         assert_eq!(
             kind(command(CommandKind::Halt(HaltReason::Preempted))),
-            ChangeKind::GoalEnded(9, "halted", "preempted".into())
+            ChangeKind::GoalEnded(9, "halted".into(), "preempted".into())
         );
     }
 

@@ -17,7 +17,7 @@ const FRAME: usize = 2000;
 pub fn view_tree(def: &TreeDef, checked: &Checked) -> Feed {
     let feed = Feed::new(usize::MAX);
     feed.begin(
-        &run_head(Mode::Tree, def, None, &[], &problems(checked)),
+        &run_head(Mode::Tree, def, None, &[], problems(checked)),
         Time::ZERO,
     );
     feed
@@ -50,7 +50,7 @@ pub fn view_recording(recording: &Recording, registry: &Registry) -> Result<Feed
         .map(|(scope, key)| translator.key(*scope, key))
         .collect();
     let feed = Feed::new(usize::MAX);
-    let head = run_head(Mode::Recording, def, Some(navigation), &keys, &problems);
+    let head = run_head(Mode::Recording, def, Some(navigation), &keys, problems);
     feed.begin(&head, origin);
     feed.push(initial);
     let changes: Vec<Change> = records

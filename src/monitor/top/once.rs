@@ -1,0 +1,94 @@
+//! The screen as plain text, once.
+
+use std::fmt::Write as _;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use super::panes::{View, header, lines};
+use super::robot::Robot;
+use super::screen::{Pane, Screen};
+use super::source::Source;
+use super::words::plain;
+use crate::bt::Time;
+
+/// Lines of the goals and of the log.
+const SHORT: usize = 20;
+/// Width of the text.
+const WIDTH: usize = 120;
+/// Number of updates between a thread that reads and the screen. A full queue makes the server wait, not the node.
+pub(super) const QUEUE: usize = 64;
+
+/// Waits for all that happened so far and returns it as text. `at`: the time in the run; `None`: the newest.
+///
+/// # Errors
+/// A source cannot be reached, or does not answer within `timeout`.
+pub fn once(sources: Vec<Source>, at: Option<Duration>, timeout: Duration) -> Result<String, String> {
+    let deadline = Instant::now() + timeout;
+    let mut screen = Screen::new(sources.iter().map(|source| Robot::new(source.name())).collect());
+    let (sender, updates) = sync_channel(QUEUE);
+    for (number, source) in sources.into_iter().enumerate() {
+        let sent = source.send(number, sender.clone());
+        sent.map_err(|error| error.to_string())?;
+    }
+    while screen.robots.iter().any(|robot| !robot.is_up_to_date) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match updates.recv_timeout(left) {
+            Ok((number, update)) => screen.robots[number].take(update),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                return Err(format!("no complete answer within {} s", timeout.as_secs_f64()));
+            }
+        }
+        if let Some(trouble) = screen.robots.iter().find_map(|robot| robot.trouble.as_ref()) {
+            return Err(trouble.clone());
+        }
+    }
+    screen.time = at.map(|at| Time::ZERO + at);
+    Ok(text(&mut screen))
+}
+
+/// All robots, one after the other.
+pub(super) fn text(screen: &mut Screen) -> String {
+    let mut text = String::new();
+    for number in 0..screen.robots.len() {
+        screen.shown = number;
+        screen.selected = 0;
+        screen.follow();
+        if number > 0 {
+            text.push('\n');
+        }
+        robot_text(screen, &mut text);
+    }
+    text
+}
+
+fn robot_text(screen: &Screen, text: &mut String) {
+    for line in header(screen) {
+        let _ = writeln!(text, "{}", plain(&line));
+    }
+    let (Some(robot), Some(run)) = (screen.robot(), screen.run()) else {
+        return;
+    };
+    let state = run.at(screen.time);
+    for pane in Pane::ALL {
+        let height = match pane {
+            Pane::Tree | Pane::Blackboard | Pane::Node => usize::MAX,
+            Pane::Goals | Pane::Ticks | Pane::Log => SHORT,
+        };
+        let view = View {
+            screen,
+            robot,
+            run,
+            state: &state,
+            height,
+            width: WIDTH,
+        };
+        let lines = lines(pane, &view);
+        if lines.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n{}", pane.title());
+        for line in lines.iter().take(height) {
+            let _ = writeln!(text, "  {}", plain(line));
+        }
+    }
+}
