@@ -42,7 +42,7 @@ impl HaltReason {
         Self::ParentFinished,
         Self::TimedOut,
         Self::GoalCanceled,
-        Self::TreeSwapped,
+        Self::Replaced,
         Self::Deactivated,
         Self::ShuttingDown,
         Self::TreeFailed,
