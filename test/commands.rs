@@ -194,6 +194,62 @@ fn an_included_file_is_checked_with_its_including_file() {
 }
 
 #[test]
+fn check_fix_changes_the_named_files_only() {
+    let folder = Folder::new("fix");
+    let typo = CLEAN.replace("AlwaysSuccess", "AlwaysSucces");
+    let including = typo.replace(
+        "<BehaviorTree ID='M'>",
+        "<include path='part.xml'/><BehaviorTree ID='N'>",
+    );
+    folder.file("part.xml", &typo);
+    folder.file("whole.xml", &including);
+    let read = |name: &str| std::fs::read_to_string(folder.0.join(name)).unwrap();
+    let (code, output) = folder.ends("check --fix whole.xml");
+    assert_eq!(code, 1, "the included file still has its error");
+    assert!(
+        output.starts_with(
+            "fixed: whole.xml:1:73: error[NT0301]: unknown node `AlwaysSucces`: write `<AlwaysSuccess>`\n"
+        ),
+        "{output}"
+    );
+    assert_eq!(read("part.xml"), typo);
+    assert_eq!(
+        read("whole.xml"),
+        including.replace("AlwaysSucces", "AlwaysSuccess")
+    );
+
+    let (code, output) = folder.ends("check --fix --format json .");
+    let problems: Value = serde_json::from_str(&output).unwrap();
+    assert!(
+        problems
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|problem| problem["severity"] != "error")
+    );
+    assert_eq!((code, read("part.xml")), (0, CLEAN.to_owned()));
+    let names = std::fs::read_dir(&folder.0).unwrap();
+    assert_eq!(names.count(), 2, "no other file is left behind");
+
+    folder.file("part.xml", &typo);
+    let path = folder.0.join("part.xml");
+    let mut permissions = std::fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).unwrap();
+    for (arguments, reason) in [
+        ("check --fix part.xml", "the file is read-only"),
+        ("check --fix /dev/stdin", "not a regular file"),
+        ("check --fix absent.xml", "No such file"),
+    ] {
+        let output = folder.run(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert!(error.contains(reason), "{error}");
+    }
+    assert_eq!(read("part.xml"), typo);
+}
+
+#[test]
 fn problems_are_printed_as_json_and_sarif() {
     let folder = Folder::new("formats");
     folder.file("unknown.xml", GOOD);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::Enums;
 use super::blackboard::{ScopeId, SlotId, is_key};
+use super::change::{Change, Confidence};
 use super::definition::Span;
 use super::dialect::Dialect;
 use super::guard::Guards;
@@ -70,13 +71,20 @@ impl<'b, 's> Binder<'b, 's> {
             }
             let message = format!("{} has no port `{}`", self.spec.label(), attribute.name);
             let ports = self.manifest.ports.iter().map(|port| &*port.name);
-            let help = match nearest(&attribute.name, ports.clone()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None if self.manifest.ports.is_empty() => "this node has no ports".to_owned(),
-                None => format!("its ports are: {}", ports.collect::<Vec<_>>().join(", ")),
+            let mut problem = Problem::new(ProblemKind::UnknownPort, attribute.name_span, message);
+            problem = match nearest(&attribute.name, ports.clone()) {
+                Some(near) => {
+                    if self.named(near).is_none() {
+                        let confidence = Confidence::of_near_name(&attribute.name, near);
+                        let change = Change::Write(attribute.name_span, near.to_owned());
+                        problem = problem.change(change, confidence);
+                    }
+                    problem.help(format!("did you mean `{near}`?"))
+                }
+                None if self.manifest.ports.is_empty() => problem.help("this node has no ports"),
+                None => problem.help(format!("its ports are: {}", ports.collect::<Vec<_>>().join(", "))),
             };
-            self.problems
-                .push(Problem::new(ProblemKind::UnknownPort, attribute.name_span, message).help(help));
+            self.problems.push(problem);
         }
     }
 
@@ -91,8 +99,12 @@ impl<'b, 's> Binder<'b, 's> {
         if is_left_out {
             let message = format!("port `{}` is empty and counts as not given", declaration.name);
             let problem = Problem::new(ProblemKind::EmptyInput, attribute.name_span, message);
-            self.problems
-                .push(problem.help("remove the attribute: version 4 refuses an empty one"));
+            let change = Change::RemoveAttribute(attribute.name_span);
+            self.problems.push(
+                problem
+                    .help("remove the attribute: version 4 refuses an empty one")
+                    .change(change, Confidence::Sure),
+            );
         }
         is_left_out
     }
@@ -117,13 +129,13 @@ impl<'b, 's> Binder<'b, 's> {
             "port `{}` is an output, and `{literal}` is not a blackboard key",
             declaration.name
         );
-        let help = if is_port_name(literal) {
-            format!("did you mean `{{{literal}}}`?")
+        let problem = Problem::new(ProblemKind::LiteralOutput, span, message);
+        self.problems.push(if is_port_name(literal) {
+            // A name in an output can only be a key.
+            with_braces(problem, literal, Confidence::Sure)
         } else {
-            "write a key in braces, for example `{key}`, or remove the attribute".to_owned()
-        };
-        self.problems
-            .push(Problem::new(ProblemKind::LiteralOutput, span, message).help(help));
+            problem.help("write a key in braces, for example `{key}`, or remove the attribute")
+        });
     }
 
     fn bad_literal(&mut self, literal: &str, reason: &str, declaration: &PortDecl, span: Span) {
@@ -131,7 +143,13 @@ impl<'b, 's> Binder<'b, 's> {
         let message = format!("port `{name}` is of type {of}: {reason}");
         let mut problem = Problem::new(ProblemKind::BadLiteral, span, message);
         if is_port_name(literal) {
-            problem = problem.help(format!("did you mean `{{{literal}}}`?"));
+            // A text can also be a misspelt value.
+            let confidence = if literal == name || self.scopes.knows(self.scope, literal) {
+                Confidence::Sure
+            } else {
+                Confidence::Guess
+            };
+            problem = with_braces(problem, literal, confidence);
         }
         self.problems.push(problem);
     }
@@ -174,6 +192,14 @@ impl<'b, 's> Binder<'b, 's> {
     }
 }
 
+/// Adds the help and the change for a key whose braces are missing.
+fn with_braces(problem: Problem, key: &str, confidence: Confidence) -> Problem {
+    let change = Change::Write(problem.span, format!("{{{key}}}"));
+    problem
+        .help(format!("did you mean `{{{key}}}`?"))
+        .change(change, confidence)
+}
+
 impl PortSink for Binder<'_, '_> {
     fn port(&mut self, declaration: &PortDecl) -> Binding {
         let given = self.attribute(declaration);
@@ -195,6 +221,8 @@ impl PortSink for Binder<'_, '_> {
                     declaration.name
                 );
                 let problem = Problem::new(ProblemKind::BareOutput, span, message);
+                let change = Change::Write(span, format!("{{{key}}}"));
+                let problem = problem.change(change, Confidence::Sure);
                 self.problems.push(problem.help(format!("write `{{{key}}}`")));
                 self.pointer(key, declaration, by_default, span)
             }
@@ -220,7 +248,11 @@ impl PortSink for Binder<'_, '_> {
                     Ok(value) => {
                         if let Some(rest) = Self::ignored(literal, declaration) {
                             let message = format!("port `{}`: `{rest}` is ignored", declaration.name);
-                            let problem = Problem::new(ProblemKind::TrailingText, span, message);
+                            let mut problem = Problem::new(ProblemKind::TrailingText, span, message);
+                            if let Some(number) = literal.strip_suffix(rest) {
+                                let change = Change::Write(span, number.trim_end().to_owned());
+                                problem = problem.change(change, Confidence::Guess);
+                            }
                             self.problems.push(
                                 problem.help("write only the number, or numbers separated by `;` for a list"),
                             );
@@ -243,8 +275,12 @@ impl PortSink for Binder<'_, '_> {
         if let Some(attribute) = self.named(name) {
             let message = format!("{} has no port `{name}` in {version}", self.spec.label());
             let problem = Problem::new(ProblemKind::FormerPort, attribute.name_span, message);
-            self.problems
-                .push(problem.help("it has no effect: remove the attribute"));
+            let change = Change::RemoveAttribute(attribute.name_span);
+            self.problems.push(
+                problem
+                    .help("it has no effect: remove the attribute")
+                    .change(change, Confidence::Sure),
+            );
         }
     }
 
@@ -400,7 +436,11 @@ pub(crate) fn compile_script(
             attribute.name
         );
         let problem = Problem::new(ProblemKind::LineContinuation, span, message);
-        problems.push(problem.help("remove the `\\`: a script may have several lines"));
+        let mut problem = problem.help("remove the `\\`: a script may have several lines");
+        if span != attribute.value_span {
+            problem = problem.change(Change::Write(span, String::new()), Confidence::Sure);
+        }
+        problems.push(problem);
     }
     let (span, message) = match compiled {
         Ok(script) => match script.mismatch(result) {

@@ -1,5 +1,6 @@
 //! Problems of a tree that are found before it runs.
 
+use super::change::{Change, Confidence};
 use super::definition::Span;
 
 /// The kinds of problem that the compiler finds. Each has a stable diagnostic code, defined in room `xml`.
@@ -84,6 +85,8 @@ pub struct Problem {
     pub message: String,
     /// What to do.
     pub help: Option<String>,
+    /// The change of the file that does what the help says, if there is one answer.
+    pub change: Option<(Change, Confidence)>,
     /// Related places, each with a label.
     pub related: Vec<(Span, String)>,
 }
@@ -96,6 +99,7 @@ impl Problem {
             span,
             message: message.into(),
             help: None,
+            change: None,
             related: Vec::new(),
         }
     }
@@ -104,6 +108,13 @@ impl Problem {
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Adds the change that does what the help says.
+    #[must_use]
+    pub fn change(mut self, change: Change, confidence: Confidence) -> Self {
+        self.change = Some((change, confidence));
         self
     }
 

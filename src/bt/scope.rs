@@ -295,6 +295,12 @@ impl Scopes {
         slot
     }
 
+    /// Whether a key is used in a scope, or the calling program writes it.
+    pub(crate) fn knows(&self, scope: ScopeId, key: &str) -> bool {
+        self.scopes[scope.0 as usize].keys.contains_key(key)
+            || (scope == ScopeId::ROOT && self.provided.contains_key(key))
+    }
+
     /// The slot of a key, through remappings. Creates the slot if it does not exist.
     pub(crate) fn resolve(&mut self, scope: ScopeId, key: &str) -> SlotId {
         if let Some(global) = key.strip_prefix('@') {

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Exit, Project, TreeArguments, outln, tree_files};
 use crate::bt::Registry;
-use crate::xml::{Checked, Code, Colour, Diagnostic, Disk, Files, Loader, Severity, Sources};
+use crate::xml::{
+    AmentIndex, Checked, Code, Colour, Diagnostic, Disk, Files, Levels, Loader, Overlay, Severity, Sources,
+};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -28,6 +30,10 @@ pub(crate) struct Arguments {
     /// forget their reference when a reactive parent resets them.
     #[arg(long)]
     latch_on_activation: bool,
+    /// Change the files: apply each fix that is the only answer and makes no new problem. Included files that are not
+    /// named stay as they are.
+    #[arg(long)]
+    fix: bool,
     #[command(flatten)]
     trees: TreeArguments,
 }
@@ -61,19 +67,43 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
             return Exit::Failed;
         }
     };
-    let colour = if std::io::stdout().is_terminal() {
-        Colour::Always
+    let check = |overlay: &Overlay| check_all(arguments, &registry, &levels, &files, overlay);
+    let checked = if arguments.fix {
+        match super::fix::run(&files, &check) {
+            Ok(repaired) => {
+                for line in &repaired.lines {
+                    match arguments.format {
+                        Format::Text | Format::Short => outln!("fixed: {line}"),
+                        Format::Json | Format::Sarif => super::errln!("fixed: {line}"),
+                    }
+                }
+                repaired.rest
+            }
+            Err(message) => {
+                super::errln!("navtree check: {message}");
+                return Exit::Failed;
+            }
+        }
     } else {
-        Colour::Never
+        check(&Overlay::default())
     };
-    let (mut errors, mut warnings) = (0, 0);
-    let mut reported = ReportedProblems::default();
-    let mut values = Vec::new();
-    let loader = Loader::new(&registry)
-        .levels(levels)
+    report(arguments.format, checked, files.len())
+}
+
+/// Checks all sets of files.
+fn check_all(
+    arguments: &Arguments,
+    registry: &Registry,
+    levels: &Levels,
+    files: &[PathBuf],
+    overlay: &Overlay,
+) -> Vec<Checked> {
+    let loader = Loader::new(registry)
+        .levels(levels.clone())
         .with_models()
+        .files(overlay, AmentIndex::from_environment())
         .main(arguments.main.as_deref())
-        .beside(&files);
+        .beside(files);
     #[cfg(feature = "ros")]
     let loader = loader.trial(&dry_run);
     let all: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
@@ -83,15 +113,28 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
         Some(_) => vec![&all],
         None => all.chunks(1).filter(|file| !loader.is_part(file[0])).collect(),
     };
-    for set in sets {
-        let Checked {
-            mut diagnostics,
-            sources,
-        } = loader.check_files(set);
+    sets.into_iter().map(|set| loader.check_files(set)).collect()
+}
+
+/// Prints the problems.
+fn report(format: Format, checked: Vec<Checked>, files: usize) -> Exit {
+    let colour = if std::io::stdout().is_terminal() {
+        Colour::Always
+    } else {
+        Colour::Never
+    };
+    let (mut errors, mut warnings) = (0, 0);
+    let mut reported = ReportedProblems::default();
+    let mut values = Vec::new();
+    for Checked {
+        mut diagnostics,
+        sources,
+    } in checked
+    {
         diagnostics.regrade(|problem| reported.is_new(problem, &sources).then_some(problem.severity));
         errors += diagnostics.count(Severity::Error);
         warnings += diagnostics.count(Severity::Warning);
-        match arguments.format {
+        match format {
             Format::Text => {
                 for diagnostic in &diagnostics {
                     outln!("{}", diagnostic.render(&sources, colour));
@@ -106,8 +149,8 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
             Format::Sarif => values.push(diagnostics.to_sarif(&sources)),
         }
     }
-    match arguments.format {
-        Format::Text => outln!("{} files: {errors} errors, {warnings} warnings", files.len()),
+    match format {
+        Format::Text => outln!("{files} files: {errors} errors, {warnings} warnings"),
         Format::Short => {}
         Format::Json => outln!("{:#}", concatenate_arrays(values)),
         Format::Sarif => outln!("{:#}", concatenate_sarif_logs(values)),

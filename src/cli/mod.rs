@@ -18,6 +18,9 @@ mod coverage;
 mod drive;
 mod expectations;
 mod explain;
+mod fix;
+#[cfg(test)]
+mod fix_tests;
 mod log;
 mod mock_run;
 mod mocks;

@@ -4,6 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use super::code::{Code, Severity};
+use super::fix::Fix;
 use super::limits;
 use super::source::{FileId, Sources, Span};
 
@@ -31,6 +32,8 @@ pub struct Diagnostic {
     pub secondary: Vec<Label>,
     /// The solution.
     pub help: Option<String>,
+    /// The change of the file that is the solution, if there is one answer.
+    pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
@@ -46,6 +49,7 @@ impl Diagnostic {
             },
             secondary: Vec::new(),
             help: None,
+            fix: None,
         }
     }
 
@@ -77,6 +81,20 @@ impl Diagnostic {
     #[must_use]
     pub fn maybe_help(mut self, text: Option<String>) -> Self {
         self.help = text.or(self.help);
+        self
+    }
+
+    /// Sets the change of the file that is the solution.
+    #[must_use]
+    pub fn fix(mut self, fix: Fix) -> Self {
+        self.fix = Some(fix);
+        self
+    }
+
+    /// Sets the change of the file that is the solution, if there is one.
+    #[must_use]
+    pub fn maybe_fix(mut self, fix: Option<Fix>) -> Self {
+        self.fix = fix.or(self.fix);
         self
     }
 
@@ -242,6 +260,9 @@ impl Diagnostics {
                 }
                 Entry::Occupied(entry) => {
                     let first = &mut joined[*entry.get()];
+                    if let (Some(fix), Some(more)) = (&mut first.fix, item.fix) {
+                        fix.edits.extend(more.edits);
+                    }
                     if first.secondary.len() < MAX_PLACES {
                         first.secondary.push(Label {
                             span: item.primary.span,

@@ -109,6 +109,16 @@ impl Document {
         self.element(NodeId(offset_u32(index)))
     }
 
+    /// The attribute whose name starts at this byte offset.
+    pub fn attribute_at(&self, name: u32) -> Option<Attribute<'_>> {
+        let index = self
+            .attributes
+            .binary_search_by_key(&name, |attribute| attribute.name.start)
+            .ok()?;
+        let data = self.attributes.get(index)?;
+        Some(Attribute { document: self, data })
+    }
+
     /// All nodes in document order, including those outside the outermost element.
     pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
         (0..offset_u32(self.nodes.len())).map(|index| self.node(NodeId(index)))

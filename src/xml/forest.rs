@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::bt::{
-    self, AttributeSpec, Dialect, ForestSpec, NodeSpec, Registry, SubTreeForm, TreeSpec, is_model_name,
-    nearest,
+    self, AttributeSpec, Confidence, Dialect, ForestSpec, NodeSpec, Registry, SubTreeForm, TreeSpec,
+    is_model_name, nearest,
 };
 
-use super::attribute::check_attribute;
 use super::code::{Code, Severity};
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Document, Element, Node};
+use super::fix::Fix;
 use super::includes::Documents;
 use super::models::Models;
 use super::source::{FileId, Span};
@@ -88,9 +88,9 @@ impl<'d> Forest<'d> {
     }
 }
 
-struct Builder<'b, 'd> {
-    registry: &'b Registry,
-    diagnostics: &'b mut Diagnostics,
+pub(super) struct Builder<'b, 'd> {
+    pub(super) registry: &'b Registry,
+    pub(super) diagnostics: &'b mut Diagnostics,
     forest: Forest<'d>,
     documents: &'d Documents,
     /// A file could not be read to its end.
@@ -100,7 +100,7 @@ struct Builder<'b, 'd> {
 }
 
 impl<'d> Builder<'_, 'd> {
-    fn report(&mut self, code: Code, span: Span, message: impl Into<String>) {
+    pub(super) fn report(&mut self, code: Code, span: Span, message: impl Into<String>) {
         self.diagnostics.push(Diagnostic::new(code, span, message));
     }
 
@@ -157,7 +157,9 @@ impl<'d> Builder<'_, 'd> {
         if is_kind || self.registry.contains(name) {
             problem = problem.help("nodes belong into a `<BehaviorTree>`");
         } else if let Some(nearest_name) = nearest(name, ["BehaviorTree", "TreeNodesModel", "include"]) {
-            problem = problem.help(format!("did you mean `{nearest_name}`?"));
+            let fix = Fix::rename_element(element, nearest_name);
+            let fix = fix.with_confidence(Confidence::of_near_name(name, nearest_name));
+            problem = problem.help(format!("did you mean `{nearest_name}`?")).fix(fix);
         }
         self.diagnostics.push(problem);
     }
@@ -248,22 +250,6 @@ impl<'d> Builder<'_, 'd> {
         self.forest.spec.trees.insert(name, spec);
     }
 
-    /// Checks the ID of a tree. The same rules apply to node types.
-    fn check_tree_name(&mut self, name: &str, span: Span, dialect: Dialect) {
-        if dialect == Dialect::V3 {
-            return;
-        }
-        if !is_model_name(name) {
-            let message = format!("`{name}` cannot be the name of a tree");
-            let problem = Diagnostic::new(Code::BadTreeName, span, message)
-                .help("it may not be `root`, nor contain spaces or any of < > & \" ' / \\ : * ? | .");
-            self.diagnostics.push(problem);
-        } else if self.registry.contains(name) && !self.registry.is_extra(name) {
-            let message = format!("`{name}` is a node type; a tree needs another name");
-            self.report(Code::NameClash, span, message);
-        }
-    }
-
     /// Reads a node with all nodes below it. The loop runs over the elements in document order and keeps a list of open
     /// nodes.
     fn read_nodes(
@@ -346,7 +332,7 @@ impl<'d> Builder<'_, 'd> {
             if matches!(attribute.name(), "ID" | "name") {
                 continue;
             }
-            check_attribute(attribute, subtree, dialect, self.diagnostics);
+            self.check_attribute(attribute, subtree, dialect);
             attributes.push(AttributeSpec {
                 name: Cow::Borrowed(attribute.name()),
                 value: Cow::Borrowed(attribute.value()),
@@ -371,52 +357,6 @@ impl<'d> Builder<'_, 'd> {
             attributes,
             children: Vec::new(),
             span: element.name_span().into(),
-        }
-    }
-
-    fn check_subtree(&mut self, element: Element<'d>, dialect: Dialect, id: Option<(&str, Span)>) {
-        if element.name() == "SubTreePlus" && dialect == Dialect::V4 {
-            let problem = Diagnostic::new(
-                Code::UnknownNode,
-                element.name_span(),
-                "version 4 has no `<SubTreePlus>`",
-            )
-            .help(
-                "write `<SubTree>`, and `_autoremap` for `__autoremap`; `navtree convert` does it for a file",
-            );
-            self.diagnostics.push(problem);
-        }
-        if let Some((id, span)) = id {
-            self.check_tree_name(id, span, dialect);
-        }
-        if let Some(child) = element.children().next() {
-            let help = if child.name() == "remap" {
-                "write each `<remap internal=\"a\" external=\"b\"/>` as an attribute `a=\"{b}\"` (version 3: `a=\"b\"`)"
-            } else {
-                "the nodes of the tree stand in its `<BehaviorTree>`"
-            };
-            let problem = Diagnostic::new(
-                Code::SubTreeChildren,
-                child.name_span(),
-                "a `<SubTree>` has no children",
-            )
-            .also(element.name_span(), "this subtree")
-            .help(help);
-            self.diagnostics.push(problem);
-        }
-    }
-
-    fn check_kind(&mut self, element: Element<'d>, id: &str, span: Span, dialect: Dialect) {
-        let Some(registered) = self.registry.get(id, dialect) else {
-            return;
-        };
-        let kind = registered.manifest().kind.name();
-        if kind != element.name() {
-            let message = format!("`{id}` is registered as {kind}, not as {}", element.name());
-            let problem = Diagnostic::new(Code::KindMismatch, element.name_span(), message)
-                .also(span, "")
-                .help(format!("write `<{kind} ID=\"{id}\">` or `<{id}>`"));
-            self.diagnostics.push(problem);
         }
     }
 

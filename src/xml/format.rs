@@ -5,6 +5,7 @@ use crate::bt::{Dialect, is_port_name};
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Document, Element};
+use super::fix::Fix;
 use super::source::Span;
 
 /// The version of BehaviorTree.CPP that a file is written for.
@@ -78,14 +79,18 @@ impl Format {
             (None, None, None) => (Self::V4, None),
         };
         let message = format!("no `BTCPP_format`; read as version {}", format.name());
+        let attribute = format!("BTCPP_format=\"{}\"", format.name());
         let mut problem = Diagnostic::new(Code::MissingFormat, root.name_span(), message)
-            .help(format!("write `<root BTCPP_format=\"{}\">`", format.name()));
+            .help(format!("write `<root {attribute}>`"));
         if let Some((span, only)) = because {
             problem = problem.also(span, format!("only version {} has {only}", format.name()));
         } else if let Some(span) = evidence.ambiguous {
             problem = problem
                 .also(span, "a text in version 4, and a key of the caller in version 3")
                 .help("write `<root BTCPP_format=\"4\">`, or \"3\" if this is meant as a key");
+        }
+        if because.is_some() || evidence.ambiguous.is_none() {
+            problem = problem.fix(Fix::add_attribute(root, &attribute));
         }
         diagnostics.push(problem);
         format

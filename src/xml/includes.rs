@@ -8,6 +8,7 @@ use super::code::{Code, Severity};
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Attribute, Document, Element, NodeId};
 use super::files::{AmentIndex, Files};
+use super::fix::Fix;
 use super::format::Format;
 use super::limits;
 use super::source::{FileId, SourceFile, Sources, Span};
@@ -223,7 +224,9 @@ impl<'a> Loader<'a> {
             Some(package) if target.is_absolute() => {
                 let message = "`ros_pkg` has no effect with an absolute path";
                 let problem = Diagnostic::new(Code::PackageIgnored, package.span(), message)
-                    .also(path.value_span(), "absolute");
+                    .also(path.value_span(), "absolute")
+                    .help("remove `ros_pkg`")
+                    .fix(Fix::remove_attribute(package, include.document()));
                 self.diagnostics.push(problem);
                 Some(target.to_path_buf())
             }

@@ -7,6 +7,7 @@ use crate::bt::nearest;
 use super::code::{Code, Severity};
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Document, Element, Node};
+use super::fix::Fix;
 use super::source::{Span, offset_u32};
 
 /// The user's level for a code; errors are not affected.
@@ -137,17 +138,15 @@ fn allow_list(content: &str, span: Span, diagnostics: &mut Diagnostics) -> Vec<C
             Ok(code) if codes.contains(&code) => {}
             Ok(code) => codes.push(code),
             Err(unknown) => {
-                let help = (!diagnostics.is_full(Severity::Warning)).then(|| {
+                let near = (!diagnostics.is_full(Severity::Warning)).then(|| {
                     let known: Vec<String> = Code::all().map(|code| code.to_string()).collect();
-                    nearest(name, known.iter().map(String::as_str))
-                        .map(|near| format!("did you mean `{near}`?"))
+                    nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
                 });
-                let problem = Diagnostic::new(
-                    Code::UnknownAllow,
-                    place(name, content, span),
-                    unknown.to_string(),
-                )
-                .maybe_help(help.flatten());
+                let near = near.flatten();
+                let span = place(name, content, span);
+                let problem = Diagnostic::new(Code::UnknownAllow, span, unknown.to_string())
+                    .maybe_fix(near.as_deref().map(|near| Fix::near_name(span, name, near)))
+                    .maybe_help(near.map(|near| format!("did you mean `{near}`?")));
                 diagnostics.push(problem);
             }
         }

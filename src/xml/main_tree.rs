@@ -7,6 +7,7 @@ use crate::bt::nearest;
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::Attribute;
+use super::fix::Fix;
 use super::forest::Forest;
 use super::includes::Documents;
 use super::source::Span;
@@ -121,11 +122,13 @@ pub(super) fn several_trees(
 
 pub(super) fn no_such_tree(name: &str, span: Span, forest: &Forest<'_>) -> Diagnostic {
     let names = || forest.spec.trees.keys();
-    let help = match nearest(name, names().map(AsRef::as_ref)) {
-        Some(near) => Some(format!("did you mean `{near}`?")),
-        None => list(names()).map(|trees| format!("the trees are: {trees}")),
-    };
-    Diagnostic::new(Code::NoMainTree, span, format!("there is no tree `{name}`")).maybe_help(help)
+    let problem = Diagnostic::new(Code::NoMainTree, span, format!("there is no tree `{name}`"));
+    match nearest(name, names().map(AsRef::as_ref)) {
+        Some(near) => problem
+            .help(format!("did you mean `{near}`?"))
+            .fix(Fix::near_name(span, name, near)),
+        None => problem.maybe_help(list(names()).map(|trees| format!("the trees are: {trees}"))),
+    }
 }
 
 /// The first few names; `None` if there are none.

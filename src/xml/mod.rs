@@ -14,14 +14,15 @@
 //! makes them errors. No content of a file can crash the process, hang it or exhaust its memory; [`limits`] defines the
 //! limits.
 
-mod attribute;
 mod code;
 mod compilation;
 mod convert;
 mod diagnostic;
 mod document;
+mod element_checks;
 mod entity;
 mod files;
+mod fix;
 mod forest;
 mod format;
 mod includes;
@@ -30,11 +31,13 @@ pub mod limits;
 mod load;
 mod main_tree;
 mod models;
+mod overlay;
 mod palette;
 mod problems;
 mod read;
 mod read_attributes;
 mod render;
+mod repair;
 mod report;
 mod source;
 mod suppliers;
@@ -45,11 +48,14 @@ pub use diagnostic::{Diagnostic, Diagnostics, Label};
 pub use document::{Attribute, Document, Element, Node, NodeId, NodeKind, Text};
 pub(crate) use entity::escape;
 pub use files::{AmentIndex, Disk, Files, Memory};
+pub use fix::{Edit, Fix};
 pub use format::Format;
 pub use includes::Documents;
 pub(crate) use includes::decoded;
 pub use levels::{Level, Levels};
 pub use load::{Checked, Definition, Loaded, Loader, Refused, Trial};
+pub use overlay::Overlay;
 pub use palette::Palette;
 pub use render::Colour;
+pub use repair::{Repair, Repaired, RepairedFile};
 pub use source::{FileId, Position, SourceFile, Sources, Span};

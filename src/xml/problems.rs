@@ -5,6 +5,7 @@ use crate::bt::{Problem, ProblemKind};
 use super::code::Code;
 use super::diagnostic::Diagnostic;
 use super::document::{Attribute, Element};
+use super::fix::Fix;
 use super::forest::Forest;
 use super::includes::Documents;
 use super::source::Span;
@@ -86,7 +87,11 @@ pub(super) fn diagnostic(
             ),
         );
     }
-    Some(diagnostic.maybe_help(problem.help.clone()))
+    let fix = problem.change.as_ref().and_then(|(change, confidence)| {
+        let document = documents.document(node.file)?;
+        Fix::of_change(change, *confidence, document)
+    });
+    Some(diagnostic.maybe_help(problem.help.clone()).maybe_fix(fix))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{AttributeData, Document, NodeData, NodeId, NodeKind};
 use super::entity;
+use super::fix::Fix;
 use super::limits;
 use super::source::{SourceFile, Span, offset_u32};
 
@@ -118,9 +119,11 @@ impl Builder<'_> {
                     }
                 }
                 Event::DocType(_) => {
+                    let fix = Fix::write("remove the DOCTYPE", source.span(span.start, span.end), "");
                     let problem = self
                         .problem(Code::DoctypeRefused, span, "a tree file may not have a DOCTYPE")
-                        .help("remove it; no tree needs a document type");
+                        .help("remove it; no tree needs a document type")
+                        .fix(fix);
                     self.diagnostics.push(problem);
                 }
                 Event::PI(_) => {}
@@ -273,7 +276,16 @@ impl Builder<'_> {
                 None => (Code::IgnoredText, "text before the outermost element is ignored"),
                 Some(_) => (Code::TextOutsideRoot, "text behind the outermost element"),
             };
-            let problem = self.problem(code, start..end, message);
+            let mut problem = self.problem(code, start..end, message);
+            let remark = &self.source.text()[start..end];
+            if !remark.contains("--")
+                && !remark.ends_with('-')
+                && !self.source.text()[end..].contains("<?xml")
+            {
+                let span = self.source.span(start, end);
+                let fix = Fix::write("write it as a comment", span, format!("<!-- {remark} -->"));
+                problem = problem.fix(fix);
+            }
             let help = "a remark is written `<!-- … -->`; other XML tools refuse the file as it is";
             self.diagnostics.push(problem.help(help));
             self.begun.get_or_insert(start..end);
@@ -347,8 +359,11 @@ impl Builder<'_> {
             self.problem(Code::UnknownEntity, span, format!("unknown entity `{text}`"))
                 .help("known are `&lt;` `&gt;` `&amp;` `&quot;` `&apos;` and `&#number;`; it is read as it stands")
         } else {
+            let place = self.source.span(span.start, span.end);
+            let escaped = text.replace('&', "&amp;");
             self.problem(Code::UnknownEntity, span, format!("a bare `{text}`"))
-                .help(format!("write `{}`", text.replace('&', "&amp;")))
+                .help(format!("write `{escaped}`"))
+                .fix(Fix::write(format!("write `{escaped}`"), place, escaped))
         };
         self.diagnostics.push(problem);
     }

@@ -9,6 +9,7 @@ use quick_xml::events::attributes::AttrError;
 
 use super::code::Code;
 use super::document::AttributeData;
+use super::fix::Fix;
 use super::read::{BLANK, Builder, NONE, range_u32, shortened};
 use super::source::{floor, offset_u32};
 use super::{entity, limits};
@@ -41,9 +42,16 @@ impl Builder<'_> {
             if let Some(first) = names.seen(key, &self.attributes, text) {
                 let first = self.source.span(first.start as usize, first.end as usize);
                 let message = format!("attribute `{}` is given twice", shortened(key));
-                let problem = self
-                    .problem(Code::DuplicateAttribute, name, message)
+                let mut problem = self
+                    .problem(Code::DuplicateAttribute, name.clone(), message)
                     .also(first, "first given here");
+                let repeated = format!("{}{raw}", &text[name.end..value.start]);
+                if text[first.end as usize..].starts_with(&repeated) {
+                    let before = text[..name.start].trim_end_matches(BLANK).len();
+                    let whole = self.source.span(before, value.end + 1);
+                    let fix = Fix::write("remove the repetition", whole, "");
+                    problem = problem.help("remove the repetition").fix(fix);
+                }
                 self.diagnostics.push(problem);
                 continue;
             }
@@ -80,7 +88,11 @@ impl Builder<'_> {
         let before = name.start.checked_sub(1).map(|at| text.as_bytes()[at]);
         if before.is_some_and(|before| !BLANK.contains(&char::from(before))) {
             let message = "a space is missing before this attribute";
-            self.report(Code::MalformedAttribute, name.clone(), message);
+            let place = self.source.span(name.start, name.start);
+            let problem = self
+                .problem(Code::MalformedAttribute, name.clone(), message)
+                .fix(Fix::write("add a space", place, " "));
+            self.diagnostics.push(problem);
         }
         if let Some(at) = text[value.clone()].bytes().position(|byte| byte == b'<') {
             let at = value.start + at;

@@ -1,12 +1,15 @@
 //! Formats problems for programs: JSON, and SARIF 2.1.0 for code hosts and editors.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use crate::bt::Confidence;
+
 use super::code::{Code, Severity};
 use super::diagnostic::{Diagnostic, Diagnostics, Label};
-use super::source::{Position, Sources, Span};
+use super::fix::Fix;
+use super::source::{FileId, Position, Sources, Span};
 
 /// File name, start and end (the position after the last character) of a span.
 fn place(sources: &Sources, span: Span) -> (&str, Position, Position) {
@@ -26,6 +29,23 @@ fn span_json(sources: &Sources, label: &Label) -> Value {
     })
 }
 
+fn fix_json(fix: &Fix, sources: &Sources) -> Value {
+    let edits = fix.edits.iter().map(|edit| {
+        let (file, start, end) = place(sources, edit.span);
+        json!({
+            "file": file,
+            "start": {"line": start.line, "column": start.column, "byte": edit.span.start},
+            "end": {"line": end.line, "column": end.column, "byte": edit.span.end},
+            "text": edit.text,
+        })
+    });
+    json!({
+        "title": fix.title,
+        "sure": fix.confidence == Confidence::Sure,
+        "edits": edits.collect::<Vec<_>>(),
+    })
+}
+
 impl Diagnostic {
     /// One problem as an object. Lines and columns start at 1, and a column is one character; the end is exclusive.
     pub fn to_json(&self, sources: &Sources) -> Value {
@@ -34,14 +54,18 @@ impl Diagnostic {
             .iter()
             .map(|label| span_json(sources, label))
             .collect();
-        json!({
+        let mut problem = json!({
             "code": self.code.to_string(),
             "severity": self.severity.name(),
             "message": self.message,
             "primary": span_json(sources, &self.primary),
             "secondary": secondary,
             "help": self.help,
-        })
+        });
+        if let Some(fix) = &self.fix {
+            problem["fix"] = fix_json(fix, sources);
+        }
+        problem
     }
 }
 
@@ -102,12 +126,45 @@ fn result(diagnostic: &Diagnostic, sources: &Sources) -> Value {
             location
         })
         .collect();
-    json!({
+    let mut result = json!({
         "ruleId": diagnostic.code.to_string(),
         "level": level(diagnostic.severity),
         "message": {"text": text},
         "locations": [location(sources, diagnostic.primary.span)],
         "relatedLocations": related,
+    });
+    if let Some(fix) = &diagnostic.fix {
+        result["fixes"] = json!([sarif_fix(fix, sources)]);
+    }
+    result
+}
+
+/// A fix, with the replacements of each file.
+fn sarif_fix(fix: &Fix, sources: &Sources) -> Value {
+    let mut files: BTreeMap<FileId, Vec<Value>> = BTreeMap::new();
+    for edit in &fix.edits {
+        let (_, start, end) = place(sources, edit.span);
+        files.entry(edit.span.file).or_default().push(json!({
+            "deletedRegion": region(start, end),
+            "insertedContent": {"text": edit.text},
+        }));
+    }
+    let changes = files.into_iter().map(|(file, replacements)| {
+        let name = sources.get(file).map_or("", |file| file.name());
+        json!({"artifactLocation": {"uri": uri(name)}, "replacements": replacements})
+    });
+    json!({
+        "description": {"text": fix.title},
+        "artifactChanges": changes.collect::<Vec<_>>(),
+    })
+}
+
+fn region(start: Position, end: Position) -> Value {
+    json!({
+        "startLine": start.line,
+        "startColumn": start.column,
+        "endLine": end.line,
+        "endColumn": end.column,
     })
 }
 
@@ -115,12 +172,7 @@ fn location(sources: &Sources, span: Span) -> Value {
     let (file, start, end) = place(sources, span);
     json!({"physicalLocation": {
         "artifactLocation": {"uri": uri(file)},
-        "region": {
-            "startLine": start.line,
-            "startColumn": start.column,
-            "endLine": end.line,
-            "endColumn": end.column,
-        },
+        "region": region(start, end),
     }})
 }
 
@@ -171,6 +223,7 @@ mod tests {
             }])
         );
         let sarif = diagnostics.to_sarif(&sources);
+        assert_eq!(sarif["runs"][0]["results"][0]["fixes"], Value::Null);
         let run = &sarif["runs"][0];
         assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "NT0102");
         let result = &run["results"][0];
@@ -184,6 +237,40 @@ mod tests {
         assert_eq!(
             result["relatedLocations"][0]["message"]["text"],
             "this end tag comes first"
+        );
+    }
+
+    #[test]
+    fn a_fix_is_in_both_forms() {
+        let mut sources = Sources::new();
+        let file = sources.add_file(Path::new("a.xml"), "<a>é & b</a>".into());
+        let mut diagnostics = Diagnostics::new();
+        super::super::Document::parse(&file, &mut diagnostics);
+        assert_eq!(
+            diagnostics.to_json(&sources)[0]["fix"],
+            json!({
+                "title": "write `&amp;`",
+                "sure": true,
+                "edits": [{
+                    "file": "a.xml",
+                    "start": {"line": 1, "column": 6, "byte": 6},
+                    "end": {"line": 1, "column": 7, "byte": 7},
+                    "text": "&amp;",
+                }],
+            })
+        );
+        assert_eq!(
+            diagnostics.to_sarif(&sources)["runs"][0]["results"][0]["fixes"],
+            json!([{
+                "description": {"text": "write `&amp;`"},
+                "artifactChanges": [{
+                    "artifactLocation": {"uri": "a.xml"},
+                    "replacements": [{
+                        "deletedRegion": {"startLine": 1, "startColumn": 6, "endLine": 1, "endColumn": 7},
+                        "insertedContent": {"text": "&amp;"},
+                    }],
+                }],
+            }])
         );
     }
 }

@@ -4,6 +4,7 @@ use super::Compiler;
 use crate::bt::behavior::Behavior;
 use crate::bt::binder::Binder;
 use crate::bt::blackboard::ScopeId;
+use crate::bt::change::{Change, Confidence};
 use crate::bt::definition::{NodeDef, NodeIndex, NodeInfo};
 use crate::bt::dialect::Dialect;
 use crate::bt::kind::NodeKind;
@@ -201,7 +202,12 @@ impl Compiler<'_, '_> {
             )
         } else {
             Some(match nearest(&spec.id, types) {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => {
+                    let change = Change::Retype(spec.span, near.to_owned());
+                    let confidence = Confidence::of_near_name(&spec.id, near);
+                    problem.change = Some((change, confidence));
+                    format!("did you mean `{near}`?")
+                }
                 None => "a node of your own program needs a declaration: put it into a `<TreeNodesModel>` of the file, or \
                          name a palette with --palette"
                     .to_owned(),

@@ -3,6 +3,7 @@
 use super::Compiler;
 use crate::bt::binder::compile_script;
 use crate::bt::blackboard::ScopeId;
+use crate::bt::change::{Change, Confidence};
 use crate::bt::definition::NodeIndex;
 use crate::bt::dialect::Dialect;
 use crate::bt::guard::Guards;
@@ -33,7 +34,8 @@ impl Compiler<'_, '_> {
                     let message = format!("`{}` does not visit its children by priority", spec.id);
                     self.problems.push(
                         Problem::new(ProblemKind::Refused, attribute.name_span, message)
-                            .help("remove _priority: this node gives the position of each child a meaning"),
+                            .help("remove _priority: this node gives the position of each child a meaning")
+                            .change(Change::RemoveAttribute(attribute.name_span), Confidence::Sure),
                     );
                     return None;
                 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Compiler;
 use crate::bt::blackboard::ScopeId;
+use crate::bt::change::{Change, Confidence};
 use crate::bt::definition::{NodeDef, NodeIndex};
 use crate::bt::kind::NodeKind;
 use crate::bt::nodes::SubTree;
@@ -40,6 +41,10 @@ impl<'f, 's> Compiler<'f, 's> {
                 format!("there is no tree `{}`", spec.id),
             );
             let near = nearest(&spec.id, self.forest.trees.keys().map(|id| &**id));
+            if let Some(near) = near {
+                let change = Change::Retype(spec.span, near.to_owned());
+                problem = problem.change(change, Confidence::of_near_name(&spec.id, near));
+            }
             problem.help = Some(match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "include the file that defines it, or name that file in the same command".to_owned(),

@@ -2,6 +2,7 @@
 //! written but never read beside one of almost the same name.
 
 use crate::bt::blackboard::ScopeId;
+use crate::bt::change::{Change, Confidence};
 use crate::bt::problem::{Problem, ProblemKind};
 use crate::bt::registry::Provided;
 use crate::bt::scope::{Scopes, SlotUse, are_compatible};
@@ -65,7 +66,15 @@ impl Written<'_> {
                         span,
                         format!("`{}` is read here, and no node writes it", slot.key),
                     )
-                    .help(format!("did you mean `{}`?", slot.key));
+                    .help(format!("did you mean `{}`?", slot.key))
+                    .change(
+                        Change::Key {
+                            place: written_at,
+                            from: other.key.to_string(),
+                            to: slot.key.to_string(),
+                        },
+                        Confidence::Sure,
+                    );
                 problems.push(problem);
             }
         }
@@ -138,6 +147,15 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
             }
         };
         let mut problem = Problem::new(ProblemKind::NeverWritten, span, message).help(help);
+        if let Some(near) = near {
+            let confidence = Confidence::of_near_name(&slot.key, near);
+            let change = Change::Key {
+                place: span,
+                from: slot.key.to_string(),
+                to: near.to_owned(),
+            };
+            problem = problem.change(change, confidence);
+        }
         if let Some((other, place)) = mistyped.and_then(|other| Some((other, other.written_at?))) {
             problem = problem.related(place, format!("`{}` is written here and never read", other.key));
         }

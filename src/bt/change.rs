@@ -1,0 +1,44 @@
+//! A change of a tree file that solves a problem.
+
+use super::definition::Span;
+use super::suggest::is_typo;
+
+/// A change of a tree file. The texts are meanings: whoever changes the file escapes them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// Writes another name or value at a place.
+    Write(Span, String),
+    /// Gives the node whose tag name is at a place another ID.
+    Retype(Span, String),
+    /// Names another key at a place, with the braces that stand there.
+    Key {
+        /// The place of the key.
+        place: Span,
+        /// The key that stands there.
+        from: String,
+        /// The key to name.
+        to: String,
+    },
+    /// Removes the attribute whose name is at a place.
+    RemoveAttribute(Span),
+}
+
+/// How sure it is that a change is what the author of the file wants.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Confidence {
+    /// One of several things that the author can mean. An editor may offer it.
+    Guess,
+    /// The only answer. A command may do it.
+    Sure,
+}
+
+impl Confidence {
+    /// The confidence that `typed` is a misspelling of `meant`, the nearest known name.
+    pub fn of_near_name(typed: &str, meant: &str) -> Self {
+        if is_typo(typed, meant) {
+            Self::Sure
+        } else {
+            Self::Guess
+        }
+    }
+}
