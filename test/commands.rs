@@ -624,6 +624,43 @@ fn trees_are_shown_in_every_form() {
     assert!(folder.ends("completions bash").1.contains("completions"));
 }
 
+/// The width and the height of an SVG picture.
+fn size_of(svg: &str) -> [f64; 2] {
+    let attribute = |name: &str| {
+        let (_, rest) = svg.split_once(&format!(" {name}=\"")).unwrap();
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    let [width, height] = ["width", "height"].map(attribute);
+    assert_eq!(attribute("viewBox"), format!("0 0 {width} {height}"));
+    [width, height].map(|size| size.parse().unwrap())
+}
+
+#[test]
+fn a_picture_of_the_default_tree_fits_a_page() {
+    let folder = Folder::new("layout");
+    let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/behavior_trees/navigate_to_pose.xml");
+    let show = |options: &str| {
+        let (code, text) = folder.ends(&format!("show {tree} --format svg {options}"));
+        assert_eq!(code, 0, "{text}");
+        text
+    };
+    let [width, height] = size_of(&show(""));
+    assert!(
+        width < 1600.0 && height < 1600.0,
+        "at half its size it fits a page: {width} x {height}"
+    );
+    let [wide, _] = size_of(&show("--layout top-down"));
+    assert!(wide > 1.5 * width, "{wide}, {width}");
+    let folded = show("--fold RecoveryNode");
+    assert!(folded.contains("nodes are folded"), "{folded}");
+    assert!(!folded.contains("FollowPath"), "{folded}");
+    assert!(size_of(&folded)[0] < width);
+    let refused = folder.run(&format!("show {tree} --fold Absent"));
+    assert_eq!(refused.status.code(), Some(2));
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.contains("the name or ID `Absent`"), "{text}");
+}
+
 #[test]
 fn an_unusable_argument_is_reported_with_its_location() {
     let folder = Folder::new("misuse");

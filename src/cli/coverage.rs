@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::scenario::Scenario;
-use super::show::Format;
+use super::show::{DrawingArguments, Format};
 use super::{Exit, errln, mocks, outln};
 use crate::bt::{NodeIndex, NodeKind, Registry, TreeDef};
 use crate::monitor::drawing::{Mark, Marks, Shade};
@@ -23,9 +23,8 @@ pub(crate) struct Arguments {
     /// ID of the tree. Default: the main tree of the file.
     #[arg(long, value_name = "ID")]
     tree_id: Option<String>,
-    /// Output format.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[command(flatten)]
+    drawing: DrawingArguments,
     /// Minimum share of nodes that must have run, in percent. Exit code 1 if fewer ran.
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     require: Option<u8>,
@@ -65,8 +64,8 @@ fn cover(arguments: &Arguments, registry: &Registry) -> Result<Exit, String> {
         return Err("none of the files is a run of the tree".to_owned());
     }
     let report = Report::new(&def, coverage.counts());
-    super::out(&arguments.format.draw(&def, &report.marks()));
-    if arguments.format == Format::Text {
+    super::out(&arguments.drawing.draw(&def, &report.marks())?);
+    if arguments.drawing.format == Format::Text {
         super::out(&report.lists());
         outln!("{} in {runs} runs", report.summary());
     }
@@ -290,6 +289,7 @@ fn words(counts: Counts) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::monitor::drawing::{Drawing, Layout};
     use crate::navigator::recording_tests::recordings_with_faults;
 
     fn default_tree() -> Arc<TreeDef> {
@@ -321,9 +321,11 @@ mod tests {
         assert_eq!(report.counts(NodeIndex::ROOT).ran, 10);
         let (ran, all) = (report.ran(), def.len());
         assert!(ran > all / 2, "{}", report.summary());
-        let text = crate::monitor::drawing::text(&def, &report.marks());
+        let marks = report.marks();
+        let drawing = Drawing::new(&def, &marks, Layout::default());
+        let text = drawing.text();
         assert!(text.contains("  # ran 10 times: "), "{text}");
-        let svg = crate::monitor::drawing::svg(&def, &report.marks());
+        let svg = drawing.svg();
         assert!(svg.contains("ran 10 times: "), "{svg}");
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Exit, TreeArguments};
 use crate::bt::{Registry, TreeDef};
-use crate::monitor::drawing::{self, Marks};
+use crate::monitor::drawing::{Drawing, Layout, Marks};
 use crate::xml::{Colour, Loader};
 
 #[derive(clap::Args)]
@@ -14,14 +14,27 @@ pub(crate) struct Arguments {
     /// Tree to use, by its ID. Default: the main tree of the file.
     #[arg(long, value_name = "ID")]
     tree: Option<String>,
-    /// Output format.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[command(flatten)]
+    drawing: DrawingArguments,
     /// Palette (TreeNodesModel) file whose nodes count as known.
     #[arg(long, value_name = "FILE")]
     palette: Vec<PathBuf>,
     #[command(flatten)]
     trees: TreeArguments,
+}
+
+/// Options of every command that draws trees.
+#[derive(clap::Args)]
+pub(crate) struct DrawingArguments {
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Direction of a picture.
+    #[arg(long, value_enum, default_value_t = Direction::LeftToRight)]
+    layout: Direction,
+    /// Hide what is below the nodes of this name or ID. Can be given several times.
+    #[arg(long, value_name = "NAME")]
+    fold: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -36,15 +49,31 @@ pub(crate) enum Format {
     Mermaid,
 }
 
-impl Format {
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Direction {
+    /// Children stand to the right of their parent. Fits a page.
+    LeftToRight,
+    /// Children stand below their parent.
+    TopDown,
+}
+
+impl DrawingArguments {
     /// Draws a tree.
-    pub(crate) fn draw(self, def: &TreeDef, marks: &Marks) -> String {
-        match self {
-            Self::Text => drawing::text(def, marks),
-            Self::Dot => drawing::dot(def, marks),
-            Self::Svg => drawing::svg(def, marks),
-            Self::Mermaid => drawing::mermaid(def, marks),
-        }
+    ///
+    /// # Errors
+    /// The tree has no node that is to be folded.
+    pub(crate) fn draw(&self, def: &TreeDef, marks: &Marks) -> Result<String, String> {
+        let layout = match self.layout {
+            Direction::LeftToRight => Layout::LeftToRight,
+            Direction::TopDown => Layout::TopDown,
+        };
+        let drawing = Drawing::new(def, marks, layout).fold(&self.fold)?;
+        Ok(match self.format {
+            Format::Text => drawing.text(),
+            Format::Dot => drawing.dot(),
+            Format::Svg => drawing.svg(),
+            Format::Mermaid => drawing.mermaid(),
+        })
     }
 }
 
@@ -68,10 +97,16 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
         .with_models()
         .load_file(&arguments.file, arguments.tree.as_deref())
     {
-        Ok(loaded) => {
-            super::out(&arguments.format.draw(&loaded.def, &Marks::default()));
-            Exit::Success
-        }
+        Ok(loaded) => match arguments.drawing.draw(&loaded.def, &Marks::default()) {
+            Ok(text) => {
+                super::out(&text);
+                Exit::Success
+            }
+            Err(message) => {
+                super::errln!("navtree show: {message}");
+                Exit::Failed
+            }
+        },
         Err(refused) => {
             for diagnostic in &refused.diagnostics {
                 super::errln!("{}", diagnostic.render(&refused.sources, Colour::Never));

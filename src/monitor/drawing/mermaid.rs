@@ -2,34 +2,39 @@
 
 use std::fmt::Write;
 
-use super::{Marks, label};
-use crate::bt::{NodeKind, TreeDef};
+use super::{Drawing, Layout};
+use crate::bt::NodeKind;
 
-/// A `flowchart` from the root down. The colour of a node is that of its mark.
-pub fn mermaid(def: &TreeDef, marks: &Marks) -> String {
-    let mut out = "flowchart TD\n".to_owned();
-    for (node, info) in def.nodes() {
-        let (open, close) = match info.kind {
-            NodeKind::Action => ("[", "]"),
-            NodeKind::Condition => ("([", "])"),
-            NodeKind::Control => ("{{", "}}"),
-            NodeKind::Decorator => ("{", "}"),
-            NodeKind::SubTree => ("[[", "]]"),
+impl Drawing<'_> {
+    /// A `flowchart` that begins with the root. The colour of a node is that of its mark.
+    pub fn mermaid(&self) -> String {
+        let direction = match self.layout {
+            Layout::LeftToRight => "LR",
+            Layout::TopDown => "TD",
         };
-        let mut text = escape(&label(def, node));
-        let mark = marks.get(node);
-        if let Some(mark) = mark {
-            let _ = write!(text, "<br/>{}", escape(&mark.note));
+        let mut out = format!("flowchart {direction}\n");
+        for (node, info) in self.nodes() {
+            let (open, close) = match info.kind {
+                NodeKind::Action => ("[", "]"),
+                NodeKind::Condition => ("([", "])"),
+                NodeKind::Control => ("{{", "}}"),
+                NodeKind::Decorator => ("{", "}"),
+                NodeKind::SubTree => ("[[", "]]"),
+            };
+            let mut text = escape(&self.label(node));
+            for note in self.notes(node) {
+                let _ = write!(text, "<br/>{}", escape(&note));
+            }
+            let _ = writeln!(out, "  n{}{open}\"{text}\"{close}", node.index() + 1);
+            if let Some(colour) = self.colour(node) {
+                let _ = writeln!(out, "  style n{} fill:{colour}", node.index() + 1);
+            }
+            for child in self.children(node) {
+                let _ = writeln!(out, "  n{} --> n{}", node.index() + 1, child.index() + 1);
+            }
         }
-        let _ = writeln!(out, "  n{}{open}\"{text}\"{close}", node.index() + 1);
-        if let Some(mark) = mark {
-            let _ = writeln!(out, "  style n{} fill:{}", node.index() + 1, mark.shade.colour());
-        }
-        for child in def.children(node) {
-            let _ = writeln!(out, "  n{} --> n{}", node.index() + 1, child.index() + 1);
-        }
+        out
     }
-    out
 }
 
 /// Escapes a label with Mermaid's entities. Mermaid reads labels as HTML, and a label that begins with a backtick as

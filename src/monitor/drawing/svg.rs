@@ -2,119 +2,84 @@
 
 use std::fmt::Write;
 
-use super::{Marks, label, ports};
-use crate::bt::{NodeIndex, NodeKind, TreeDef};
+use super::svg_layout::{CONTINUED, Cell, GAP, LINE, PADDING, cells};
+use super::{Drawing, Layout};
+use crate::bt::NodeKind;
 use crate::xml::escape;
 
-const LINE: f64 = 15.0;
-const CHARACTER: f64 = 7.2;
-const GAP_X: f64 = 16.0;
-const GAP_Y: f64 = 34.0;
-
-/// The box of a node.
-struct Cell {
-    lines: Vec<String>,
-    x: f64,
-    y: f64,
-    width: f64,
-    height: f64,
-    /// The width of the whole subtree.
-    span: f64,
-}
-
-/// The tree from the root downwards, each node with its ports and its mark. Subtrees are side by side.
-pub fn svg(def: &TreeDef, marks: &Marks) -> String {
-    let nodes: Vec<NodeIndex> = def.nodes().map(|(node, _)| node).collect();
-    let children =
-        |index: usize| -> Vec<usize> { def.children(nodes[index]).map(NodeIndex::index).collect() };
-    let mut cells: Vec<Cell> = nodes.iter().map(|node| measure(def, marks, *node)).collect();
-    // Pre-order: children come after their parents, so one backward pass sums the widths.
-    for index in (0..cells.len()).rev() {
-        let children = children(index);
-        let gaps = GAP_X * children.len().saturating_sub(1) as f64;
-        let inner: f64 = children.iter().map(|child| cells[*child].span).sum::<f64>() + gaps;
-        cells[index].span = cells[index].width.max(inner);
-    }
-    cells[0].x = GAP_X;
-    cells[0].y = GAP_X;
-    for index in 0..cells.len() {
-        let children = children(index);
-        let gaps = GAP_X * children.len().saturating_sub(1) as f64;
-        let inner: f64 = children.iter().map(|child| cells[*child].span).sum::<f64>() + gaps;
-        let mut left = cells[index].x + (cells[index].span - inner) / 2.0;
-        let below = cells[index].y + cells[index].height + GAP_Y;
-        for child in children {
-            cells[child].x = left;
-            cells[child].y = below;
-            left += cells[child].span + GAP_X;
+impl Drawing<'_> {
+    /// A picture of boxes: each node with its ports and its mark.
+    pub fn svg(&self) -> String {
+        let cells = cells(self);
+        let width = cells.iter().map(|cell| cell.x + cell.width).fold(0.0, f64::max) + GAP;
+        let height = cells.iter().map(|cell| cell.y + cell.height).fold(0.0, f64::max) + GAP;
+        let mut out = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"monospace\" font-size=\"12\">\n\
+             <title>{}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+            escape(self.def.id())
+        );
+        for cell in &cells {
+            for child in &cell.children {
+                self.write_line(&mut out, cell, &cells[*child]);
+            }
+            self.write_box(&mut out, cell);
         }
+        out.push_str("</svg>\n");
+        out
     }
-    draw(def, marks, &cells)
-}
 
-fn measure(def: &TreeDef, marks: &Marks, node: NodeIndex) -> Cell {
-    let mut lines = vec![label(def, node)];
-    lines.extend(ports(def, node).map(|(name, value)| format!("{name} = {value}")));
-    lines.extend(marks.get(node).map(|mark| mark.note.clone()));
-    let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
-    let width = longest as f64 * CHARACTER + 16.0;
-    let height = lines.len() as f64 * LINE + 10.0;
-    Cell {
-        lines,
-        x: 0.0,
-        y: 0.0,
-        width,
-        height,
-        span: 0.0,
+    /// The line from a parent to a child.
+    fn write_line(&self, out: &mut String, parent: &Cell, child: &Cell) {
+        let path = match self.layout {
+            Layout::LeftToRight => {
+                let row = |cell: &Cell| cell.y + LINE * 0.5 + 5.0;
+                // Children of one parent begin at the same place, so their lines meet.
+                let middle = (parent.x + parent.width + child.x) / 2.0;
+                format!(
+                    "M{:.1} {:.1}H{middle:.1}V{:.1}H{:.1}",
+                    parent.x + parent.width,
+                    row(parent),
+                    row(child),
+                    child.x
+                )
+            }
+            Layout::TopDown => format!(
+                "M{:.1} {:.1}L{:.1} {:.1}",
+                parent.x + parent.width / 2.0,
+                parent.y + parent.height,
+                child.x + child.width / 2.0,
+                child.y
+            ),
+        };
+        let _ = writeln!(out, "<path d=\"{path}\" fill=\"none\" stroke=\"#666\"/>");
     }
-}
 
-fn draw(def: &TreeDef, marks: &Marks, cells: &[Cell]) -> String {
-    let width = cells.iter().map(|cell| cell.x + cell.span).fold(0.0, f64::max) + GAP_X;
-    let height = cells.iter().map(|cell| cell.y + cell.height).fold(0.0, f64::max) + GAP_X;
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         font-family=\"monospace\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-    );
-    for (index, (node, info)) in def.nodes().enumerate() {
-        let cell = &cells[index];
-        let left = cell.x + (cell.span - cell.width) / 2.0;
-        let middle = cell.x + cell.span / 2.0;
-        for child in def.children(node) {
-            let to = &cells[child.index()];
-            let _ = writeln!(
-                out,
-                "<line x1=\"{middle:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"#666\"/>",
-                cell.y + cell.height,
-                to.x + to.span / 2.0,
-                to.y
-            );
-        }
-        let (fill, radius) = match info.kind {
+    fn write_box(&self, out: &mut String, cell: &Cell) {
+        let (fill, radius) = match self.def.node(cell.node).kind {
             NodeKind::Action => ("#dbe9ff", 2),
             NodeKind::Condition => ("#e2f5df", 12),
             NodeKind::Control => ("#f3f3f3", 2),
             NodeKind::Decorator => ("#fdf0d5", 2),
             NodeKind::SubTree => ("#efe3fb", 2),
         };
-        let fill = marks.get(node).map_or(fill, |mark| mark.shade.colour());
+        let fill = self.colour(cell.node).unwrap_or(fill);
         let _ = writeln!(
             out,
-            "<rect x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"{radius}\" fill=\"{fill}\" \
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"{radius}\" fill=\"{fill}\" \
              stroke=\"#444\"/>",
-            cell.y, cell.width, cell.height
+            cell.x, cell.y, cell.width, cell.height
         );
         for (row, line) in cell.lines.iter().enumerate() {
             let weight = if row == 0 { " font-weight=\"bold\"" } else { "" };
+            let indent = if line.is_continued { CONTINUED } else { 0.0 };
             let _ = writeln!(
                 out,
                 "<text x=\"{:.1}\" y=\"{:.1}\"{weight}>{}</text>",
-                left + 8.0,
+                cell.x + PADDING + indent,
                 cell.y + LINE * (row as f64 + 1.0),
-                escape(line)
+                escape(&line.text)
             );
         }
     }
-    out.push_str("</svg>\n");
-    out
 }
