@@ -1,6 +1,7 @@
 //! Tells a recorded run as a person would: what was tried, how long it took, what failed and why, what recovered.
 
 mod activity;
+mod conclusion;
 mod teller;
 
 pub use activity::{Activity, Ending, activities, ending};

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::activity::{Activity, Ending, activities};
+use super::conclusion::{conclude, interruption};
 use crate::bt::{ScopeId, SlotId, Time};
-use crate::goal::TerminalStatus;
-use crate::msg::{PoseStamped, distance_xy};
+use crate::msg::PoseStamped;
 use crate::record::codec::StoredValue;
 use crate::record::event::CommandKind;
 use crate::record::series::RECOVERIES;
@@ -53,24 +53,15 @@ pub fn tell(navigation: &StoredNavigation, records: &[TimedRecord]) -> Story {
         recoveries: 0,
         recoveries_slot: None,
     };
-    teller.tell_activities(&activities(records));
-    let mut end = None;
-    let mut ticks = 0_u64;
-    let mut missed = 0;
+    let activities = activities(records);
+    teller.tell_activities(&activities);
     for (time, record) in records {
-        match record {
-            StoredRecord::TickBegan => ticks += 1,
-            StoredRecord::Ticked { missed: count, .. } => missed += count,
-            StoredRecord::Ended { .. } => end = Some((*time, record)),
-            _ => teller.tell_record(*time, record),
-        }
+        teller.tell_record(*time, record);
     }
     teller.lines.sort_by_key(|line| line.at);
-    let last = records.last().map_or(began, |(time, _)| *time);
-    let driven = distance_driven(navigation, records);
     Story {
         title: title(navigation),
-        end: teller.end(end, last, (ticks, missed), driven),
+        end: conclude(navigation, records, &activities, began, teller.recoveries),
         lines: teller.lines,
     }
 }
@@ -202,7 +193,12 @@ impl Teller<'_> {
                 );
             }
             StoredRecord::TickFailed(error) => self.line(time, format!("the tree raised an error: {error}")),
-            StoredRecord::HaltBegan(reason) => self.line(time, format!("the tree is halted: {reason}")),
+            StoredRecord::HaltBegan(reason) => {
+                // A tree that ended by itself is halted too; that tells nothing.
+                if let Some(words) = interruption(*reason) {
+                    self.line(time, format!("the tree is halted: {words}"));
+                }
+            }
             StoredRecord::Lost(count) => {
                 self.line(
                     time,
@@ -226,108 +222,18 @@ impl Teller<'_> {
             .or_else(|| added.get(index.checked_sub(slots.len())?));
         name.is_some_and(|(scope, name)| *scope == ScopeId::ROOT && **name == *RECOVERIES)
     }
-
-    fn end(
-        &self,
-        end: Option<(Time, &StoredRecord)>,
-        last: Time,
-        (ticks, missed): (u64, u64),
-        driven: f64,
-    ) -> String {
-        let (at, mut text) = match end {
-            Some((
-                at,
-                StoredRecord::Ended {
-                    status,
-                    error_code,
-                    error_message,
-                    ..
-                },
-            )) => {
-                let how = match status {
-                    TerminalStatus::Succeeded => "succeeded",
-                    TerminalStatus::Aborted => "failed",
-                    TerminalStatus::Canceled => "was cancelled",
-                };
-                let code = match error_code {
-                    0 => String::new(),
-                    code => format!(" (error code {code})"),
-                };
-                let message = if error_message.is_empty() {
-                    String::new()
-                } else {
-                    format!(": {error_message}")
-                };
-                (
-                    at,
-                    format!("{how}{code} after {}{message}", seconds(at.since(self.began))),
-                )
-            }
-            _ => (
-                last,
-                format!(
-                    "the recording ends after {} without a result",
-                    seconds(last.since(self.began))
-                ),
-            ),
-        };
-        let _ = write!(text, "\n{ticks} ticks");
-        if missed > 0 {
-            let _ = write!(text, ", {missed} missed");
-        }
-        let recoveries = match self.recoveries {
-            1 => "1 recovery".to_owned(),
-            count => format!("{count} recoveries"),
-        };
-        let _ = write!(text, ", {recoveries}, {driven:.2} m driven");
-        let _ = at;
-        text
-    }
 }
 
-fn seconds(duration: Duration) -> String {
+/// `3.60 s`.
+pub(super) fn seconds(duration: Duration) -> String {
     format!("{:.2} s", duration.as_secs_f64())
-}
-
-/// The length of the robot's way in the global frame, as far as its pose was asked for.
-fn distance_driven(navigation: &StoredNavigation, records: &[TimedRecord]) -> f64 {
-    let settings = &navigation.settings;
-    let mut robot = Vec::new();
-    let mut last = None;
-    let mut driven = 0.0;
-    for (_, record) in records {
-        match record {
-            StoredRecord::Frames {
-                frames,
-                target,
-                source,
-                ..
-            } if **target == *settings.global_frame && **source == *settings.robot_base_frame => {
-                robot.push(*frames);
-            }
-            StoredRecord::Transform {
-                frames,
-                at: None,
-                transform,
-                ..
-            } if robot.contains(frames) => {
-                let position = transform.to_pose().position;
-                if let Some(last) = &last {
-                    driven += distance_xy(last, &position);
-                }
-                last = Some(position);
-            }
-            _ => {}
-        }
-    }
-    driven
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bt::{HaltReason, NodeIndex};
-    use crate::goal::{GoalId, ServerId, Ticket};
+    use crate::goal::{GoalId, ServerId, TerminalStatus, Ticket};
     use crate::msg::action::{FollowPath, FollowPathResult};
     use crate::msg::{Action, Pose};
     use crate::nav::{EndpointKind, Form, Payload};
@@ -432,7 +338,7 @@ navigate_to_pose 00000000-0000-0000-0000-000000000000 to (3.00, 1.00) with tree 
      3.00 s  FollowPath ran on follow_path for 1.95 s: failed: FAILED_TO_MAKE_PROGRESS (105): stuck at the door
      3.01 s  Spin ran on spin for 0.49 s: stopped by the tree: goal cancelled
      3.01 s  recovery 1 begins
-was cancelled after 3.60 s
+The navigation was cancelled after 3.60 s
 0 ticks, 1 recovery, 0.00 m driven
 ";
         assert_eq!(story, expected);
