@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from support.chromium import Page
 from support.executable import ROOT, find
 from support.fixtures import TREE_PARAMETER
@@ -254,8 +255,16 @@ def monitored(stack_factory, tmp_path):
 
 
 def samples(text):
-    """The samples of Prometheus' text format."""
-    return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if not line.startswith("#")}
+    """The samples of Prometheus' text format, as its own Python client reads them."""
+    found = {}
+    for family in text_string_to_metric_families(text):
+        assert family.documentation and family.type in ("counter", "gauge", "summary"), family
+        for sample in family.samples:
+            labels = ",".join(f'{name}="{value}"' for name, value in sample.labels.items())
+            name = f"{sample.name}{{{labels}}}" if labels else sample.name
+            assert name not in found, f"{name} is there twice"
+            found[name] = sample.value
+    return found
 
 
 def test_the_page_of_a_node_pauses_steps_resumes_and_cancels(monitored):
@@ -328,3 +337,21 @@ def test_metrics_count_what_happens(monitored):
     assert metrics["navtree_tick_thread_answers"] == 1
     assert 0 < metrics['navtree_tick_duration_seconds{quantile="0.5"}'] < 0.1
     assert metrics["navtree_tick_lateness_seconds_count"] > 0
+
+
+def test_the_time_to_motion_is_measured(monitored):
+    stack, _, ask = monitored
+    stack.robot.controller.behaviour.duration = None
+
+    def times():
+        metrics = samples(ask("GET", "/metrics")[1])
+        return metrics["navtree_time_to_motion_seconds_count"], metrics["navtree_time_to_motion_seconds_sum"]
+
+    assert times() == (0, 0), "the robot stood in the navigation that settled the stack"
+    goal = stack.navigation.send(1.0, 0.0)
+    wait_for(stack.robot.controller.executing, PATIENCE, "the controller to execute")
+    stack.robot.stand_at(0.5)
+    wait_for(lambda: times()[0] == 1, PATIENCE, "the motion in the metrics")
+    assert 0 < times()[1] < PATIENCE
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"

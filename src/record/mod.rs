@@ -20,6 +20,7 @@ pub mod event;
 mod file;
 mod files;
 mod link;
+mod motion;
 mod names;
 mod reader;
 pub mod recorder;
@@ -35,6 +36,7 @@ mod writer;
 
 pub use files::{DiskState, RecordingFiles};
 pub use link::RecordedLink;
+pub use motion::MotionTimes;
 pub use names::Names;
 pub use reader::{ReadError, Recording};
 pub use stream::Stream;

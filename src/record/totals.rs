@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustc_hash::FxHashMap;
 
 use super::event::{CommandKind, Event};
+use super::motion::{MotionTimer, MotionTimes};
 use super::series::RECOVERIES;
 use super::stream::Batch;
 use crate::bt::{ScopeId, SlotId, TreeDef};
@@ -37,6 +38,7 @@ struct Counters {
     servers: FxHashMap<ServerId, Arc<str>>,
     /// The server of each goal or call that has not ended.
     open: FxHashMap<Ticket, Arc<str>>,
+    motion: MotionTimer,
 }
 
 impl Totals {
@@ -49,6 +51,7 @@ impl Totals {
         let mut counters = self.lock();
         counters.lost += batch.lost;
         for record in batch.records.iter() {
+            counters.motion.take(record);
             counters.take(&record.event);
         }
     }
@@ -58,6 +61,11 @@ impl Totals {
         let counters = self.lock();
         let counts = counters.counts.iter();
         counts.map(|(name, count)| (name.clone(), *count)).collect()
+    }
+
+    /// The times from the beginning of navigations to the first motion of the robot.
+    pub fn motion_times(&self) -> MotionTimes {
+        self.lock().motion.times()
     }
 
     /// The number of records that the event stream has lost.

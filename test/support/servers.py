@@ -14,7 +14,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation
 
-from .transforms import publish_fixed_transforms
+from .transforms import publish_fixed_transforms, robot_at
 
 RCLError = rclpy_implementation.RCLError
 
@@ -314,6 +314,10 @@ class Robot:
     def add(self, name, behaviour):
         self.servers[name] = Server(self.graph, name, behaviour)
         return self.servers[name]
+
+    def stand_at(self, x):
+        """Moves the robot to this place on the x axis of the map."""
+        self._publisher.publish(robot_at(x))
 
     def has_listener(self):
         """Whether the navigator subscribes to the transforms."""

@@ -25,3 +25,10 @@ def publish_fixed_transforms(node):
     publisher = node.create_publisher(TFMessage, "/tf_static", qos)
     publisher.publish(TFMessage(transforms=identity_transforms()))
     return publisher
+
+
+def robot_at(x):
+    """The transforms of a robot on the x axis of the map."""
+    transforms = identity_transforms()
+    transforms[-1].transform.translation.x = x
+    return TFMessage(transforms=transforms)

@@ -91,6 +91,17 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
         let words: Vec<&str> = std::iter::once(counter.name).chain(labels).collect();
         condition.value(words.join(" ").trim_end(), count);
     }
+    let times = seen.totals.motion_times();
+    if times.count > 0 {
+        let mean = times.sum.as_secs_f64() / times.count as f64;
+        for (key, seconds) in [
+            ("last time to motion (s)", times.last.as_secs_f64()),
+            ("mean time to motion (s)", mean),
+            ("longest time to motion (s)", times.longest.as_secs_f64()),
+        ] {
+            condition.value(key, format_args!("{seconds:.2}"));
+        }
+    }
     condition.value("records lost", seen.totals.lost());
     condition
 }

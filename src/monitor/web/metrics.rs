@@ -69,6 +69,7 @@ pub(super) fn metrics(numbers: &Numbers<'_>) -> String {
         text.sample(name, &[], count as f64);
     }
     totals(&mut text, numbers.totals);
+    motion(&mut text, numbers.totals);
     text.0
 }
 
@@ -147,6 +148,23 @@ fn totals(text: &mut Text, totals: &Totals) {
     }
 }
 
+fn motion(text: &mut Text, totals: &Totals) {
+    let times = totals.motion_times();
+    let name = "time_to_motion_seconds";
+    text.head(
+        name,
+        "Time from the beginning of a navigation until the robot has moved by 5 cm or 0.1 rad.",
+        "summary",
+    );
+    text.sample(&format!("{name}_count"), &[], times.count as f64);
+    text.sample(&format!("{name}_sum"), &[], times.sum.as_secs_f64());
+    text.gauge(
+        "time_to_motion_longest_seconds",
+        "The longest time to motion.",
+        times.longest.as_secs_f64(),
+    );
+}
+
 #[derive(Default)]
 struct Text(String);
 
@@ -208,6 +226,8 @@ mod tests {
             "navtree_ticks_missed_total 3",
             "navtree_goals_live 2",
             "navtree_tick_period_seconds 0.01",
+            "# TYPE navtree_time_to_motion_seconds summary",
+            "navtree_time_to_motion_seconds_count 0",
             "navtree_tick_duration_seconds_count 1",
             "navtree_tick_duration_seconds_sum 0.001",
             "navtree_tick_duration_seconds{quantile=\"1\"} 0.001",
