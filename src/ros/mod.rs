@@ -55,6 +55,8 @@ mod node_thread;
 pub mod parameters;
 pub mod qos_overrides;
 mod rcl_node;
+#[allow(dead_code, reason = "the node's thread will sleep on it")]
+mod ready;
 mod retry;
 mod robot_id;
 mod rosidl;

@@ -10,6 +10,7 @@
 //! | `ros::Wake` | a notification before, during or after the start of a sleep ends it |
 //! | `ros::Inbox`, `ros::SharedSubscription` | no notice or message is lost, duplicated or reordered |
 //! | `ros::GoalsBoard` | a thread that finds the board settled also finds the effects of its request |
+//! | `ros::Ready` | no message of an entity is missed, and none keeps a thread awake for nothing |
 //! | `ros::DeferredSend` | a deferred message is sent once, by either thread |
 //! | `navigator::Handle` | an acknowledgement follows its effect, and every wait for one ends |
 

@@ -6,6 +6,8 @@ mod deferred_send;
 mod goals_view;
 #[path = "../../src/ros/inbox.rs"]
 mod inbox;
+#[path = "../../src/ros/ready.rs"]
+mod ready;
 #[path = "../../src/ros/shared_subscription.rs"]
 mod shared_subscription;
 #[path = "../../src/ros/wake.rs"]
@@ -18,6 +20,7 @@ use deferred_send::{DeferredSend, Message};
 use goals_view::{GoalsBoard, GoalsView};
 use inbox::Inbox;
 use loom::thread;
+use ready::{Mark, Ready};
 use shared_subscription::SharedSubscription;
 use wake::Wake;
 
@@ -230,6 +233,61 @@ fn a_deferred_message_is_sent_once() {
         }
         numbers.sort_unstable();
         assert_eq!(numbers, [1, 2]);
+    });
+}
+
+/// Two entities get messages, the first one from two threads of the middleware. The node's thread sleeps until it has
+/// taken all of them.
+#[test]
+fn no_message_of_an_entity_is_missed() {
+    explore(|| {
+        let ready = Ready::default();
+        let marks = [0, 1].map(|entity| Arc::new(Mark::new(&ready, entity)));
+        let (one, both) = (Arc::clone(&marks[0]), marks.clone());
+        let threads = [
+            thread::spawn(move || one.add(1)),
+            thread::spawn(move || both.iter().for_each(|mark| mark.add(1))),
+        ];
+        let (mut taken, mut marked) = ([0, 0], Vec::new());
+        while taken != [2, 1] {
+            ready.sleep_until(never());
+            ready.take(&mut marked);
+            for entity in marked.iter().map(|entity| *entity as usize) {
+                taken[entity] += marks[entity].take();
+            }
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        ready.take(&mut marked);
+        assert!(marked.is_empty());
+    });
+}
+
+#[test]
+fn a_task_wakes_the_thread_of_a_node_whenever_it_comes() {
+    explore(|| {
+        let ready = Ready::default();
+        let mark = Mark::new(&ready, 0);
+        let (tasks, inbox) = channel();
+        let other = ready.clone();
+        let threads = [
+            thread::spawn(move || {
+                tasks.send(()).unwrap();
+                other.wake();
+            }),
+            thread::spawn(move || mark.add(1)),
+        ];
+        let (mut has_task, mut has_mark, mut marked) = (false, false, Vec::new());
+        while !(has_task && has_mark) {
+            ready.sleep_until(never());
+            has_task |= inbox.try_recv().is_ok();
+            ready.take(&mut marked);
+            has_mark |= !marked.is_empty();
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
     });
 }
 
