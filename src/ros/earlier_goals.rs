@@ -6,16 +6,15 @@
 //! goal ([`Command::Adopt`](crate::goal::Command::Adopt)).
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use r2r::action_msgs;
+use r2r::{QosProfile, action_msgs};
 
 use super::goal_tracker::guarded;
 use super::interfaces::knows_action;
-use super::rcl_node::{LatchedSubscription, RclNode};
+use super::rcl::{Context, Node, Subscription};
 use super::{Endpoints, RosError, arguments, is_name};
 use crate::goal::{GoalId, GoalStatus};
 
@@ -111,8 +110,8 @@ fn is_filtered_by_a_discovery_server(is_set: impl Fn(&str) -> bool) -> bool {
 type StatusList = action_msgs::msg::GoalStatusArray;
 
 /// The state of a server in the search.
-enum Server<'a> {
-    Watched(LatchedSubscription<'a, StatusList>),
+enum Server {
+    Watched(Subscription<StatusList>),
     Done,
 }
 
@@ -126,10 +125,10 @@ fn search(endpoints: &Endpoints, ended: &Receiver<()>) -> Result<(), RosError> {
     let goes_on = || Instant::now() < until && ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout);
     let name = format!("_{}_search", endpoints.ros().name());
     let arguments = arguments::without_nodes(std::env::args_os());
-    let arguments: Vec<_> = arguments.into_iter().map(OsString::into_encoded_bytes).collect();
     let mut failure = None;
     while goes_on() {
-        match RclNode::new(&name, endpoints.ros().namespace(), arguments.iter().cloned()) {
+        let context = Context::new(arguments.iter().cloned());
+        match context.and_then(|context| Node::new(&context, &name, endpoints.ros().namespace())) {
             Ok(node) => {
                 watch_servers(&node, endpoints, goes_on);
                 return Ok(());
@@ -140,16 +139,16 @@ fn search(endpoints: &Endpoints, ended: &Receiver<()>) -> Result<(), RosError> {
     failure.map_or(Ok(()), Err)
 }
 
-fn watch_servers(node: &RclNode, endpoints: &Endpoints, goes_on: impl Fn() -> bool) {
+fn watch_servers(node: &Node, endpoints: &Endpoints, goes_on: impl Fn() -> bool) {
     let (namespace, mark) = (endpoints.ros().namespace(), endpoints.goal_tracker().mark());
-    let mut servers: BTreeMap<String, Server<'_>> = BTreeMap::new();
+    let mut servers: BTreeMap<String, Server> = BTreeMap::new();
     while goes_on() {
         // A failure is tried again at the next look.
         let topics = node.topics().unwrap_or_default();
         for (name, type_name) in action_servers(&topics, namespace) {
             if !servers.contains_key(&name) && servers.len() < MAX_SERVERS {
-                let topic = format!("{name}{STATUS}");
-                if let Ok(subscription) = LatchedSubscription::new(node, &topic) {
+                let qos = QosProfile::default().keep_last(1).transient_local();
+                if let Ok(subscription) = Subscription::new(node, &format!("{name}{STATUS}"), qos) {
                     servers.insert(name.clone(), Server::Watched(subscription));
                 }
             }

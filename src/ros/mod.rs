@@ -54,7 +54,13 @@ mod node;
 mod node_thread;
 pub mod parameters;
 pub mod qos_overrides;
-mod rcl_node;
+#[allow(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "the node will stand on all of it"
+)]
+mod rcl;
 #[allow(dead_code, reason = "the node's thread will sleep on it")]
 mod ready;
 mod retry;

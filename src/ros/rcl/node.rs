@@ -1,0 +1,144 @@
+//! A node.
+
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_char};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use r2r_rcl as rcl;
+
+use super::{Context, c_string, reason};
+use crate::ros::RosError;
+
+/// A node. Its drop closes the entities that are left, and destroys the node.
+pub(in crate::ros) struct Node(Arc<NodeHandle>);
+
+/// The node for its entities. After the drop of [`Node`], no entity is open, so none uses it.
+pub(super) struct NodeHandle {
+    /// It must not move, because rcl's entities point to it.
+    raw: Box<UnsafeCell<rcl::rcl_node_t>>,
+    entities: Mutex<Vec<Weak<dyn Close>>>,
+    /// `None` after the node was destroyed: a handle that is left does not keep the context.
+    context: Mutex<Option<Arc<Context>>>,
+}
+
+/// An entity of a node.
+pub(super) trait Close: Send + Sync {
+    /// Destroys rcl's entity. Does nothing if that was done before.
+    fn close(&self);
+}
+
+// SAFETY: rcl changes the structure only in `rcl_node_init` and `rcl_node_fini`, and its table of types when an entity
+// is created or destroyed, which happens under the lock of `Entity`. It may be read on any thread.
+unsafe impl Send for NodeHandle {}
+// SAFETY: see above.
+unsafe impl Sync for NodeHandle {}
+
+impl Node {
+    /// Creates a node. The remapping rules of the context's arguments apply to its name, its namespace and its entities.
+    ///
+    /// # Errors
+    /// [`RosError::Node`].
+    pub(in crate::ros) fn new(context: &Arc<Context>, name: &str, namespace: &str) -> Result<Self, RosError> {
+        let refused = |reason: String| RosError::Node {
+            name: name.replace('\0', "␀"),
+            reason,
+        };
+        let zero_byte = |_| refused("the name contains a zero byte".to_owned());
+        let c_name = c_string(name).map_err(zero_byte)?;
+        let c_namespace = c_string(namespace).map_err(zero_byte)?;
+        // SAFETY: it takes no arguments and returns a plain structure.
+        let raw = unsafe { rcl::rcl_get_zero_initialized_node() };
+        let handle = NodeHandle {
+            raw: Box::new(raw.into()),
+            entities: Mutex::default(),
+            context: Mutex::new(Some(Arc::clone(context))),
+        };
+        // SAFETY: the structures were initialized for rcl, the texts outlive the call, and the context outlives the node.
+        let code = unsafe {
+            let options = rcl::rcl_node_get_default_options();
+            rcl::rcl_node_init(
+                handle.as_ptr(),
+                c_name.as_ptr(),
+                c_namespace.as_ptr(),
+                context.as_ptr(),
+                &raw const options,
+            )
+        };
+        match reason("rcl_node_init", code) {
+            None => Ok(Self(Arc::new(handle))),
+            Some(reason) => Err(refused(reason)),
+        }
+    }
+
+    pub(super) fn handle(&self) -> &Arc<NodeHandle> {
+        &self.0
+    }
+
+    /// The node, for calls of rcl while `self` exists.
+    pub(super) fn as_ptr(&self) -> *mut rcl::rcl_node_t {
+        self.0.as_ptr()
+    }
+
+    /// The node's name, after remapping.
+    pub(in crate::ros) fn name(&self) -> String {
+        // SAFETY: rcl made the node.
+        unsafe { text(rcl::rcl_node_get_name(self.as_ptr())) }
+    }
+
+    /// The node's namespace, after remapping.
+    pub(in crate::ros) fn namespace(&self) -> String {
+        // SAFETY: rcl made the node.
+        unsafe { text(rcl::rcl_node_get_namespace(self.as_ptr())) }
+    }
+}
+
+impl NodeHandle {
+    pub(super) fn as_ptr(&self) -> *mut rcl::rcl_node_t {
+        self.raw.get()
+    }
+
+    /// Closes this entity before the node, if it still exists then.
+    pub(super) fn keep(&self, entity: Weak<dyn Close>) {
+        let mut entities = self.entities();
+        // The vector grows to twice the number of entities at most.
+        if entities.len() == entities.capacity() {
+            entities.retain(|entity| entity.strong_count() > 0);
+        }
+        entities.push(entity);
+    }
+
+    fn entities(&self) -> MutexGuard<'_, Vec<Weak<dyn Close>>> {
+        self.entities.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let entities = std::mem::take(&mut *self.0.entities());
+        for entity in entities.iter().filter_map(Weak::upgrade) {
+            entity.close();
+        }
+        // SAFETY: rcl made the node; all entities are closed, and no other can be created without `self`.
+        let code = unsafe { rcl::rcl_node_fini(self.as_ptr()) };
+        if let Some(reason) = reason("rcl_node_fini", code) {
+            tracing::debug!("{reason}");
+        }
+        let context = self
+            .0
+            .context
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        drop(context);
+    }
+}
+
+/// # Safety
+/// Null, or a C string.
+pub(super) unsafe fn text(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: promised by the caller.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}

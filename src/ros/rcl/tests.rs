@@ -1,0 +1,241 @@
+//! Tests with the real middleware.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use r2r::{QosProfile, WrappedTypesupport, rcl_interfaces, std_msgs};
+
+use super::publisher::Serialized;
+use super::{Client, Context, Node, Publisher, Service, Subscription};
+use crate::ros::RosError;
+use crate::ros::ready::{Mark, Ready};
+
+#[path = "../../../test/ros/harness.rs"]
+#[allow(dead_code, reason = "the tests with a peer use the rest")]
+mod harness;
+
+use harness::{TIMEOUT, alone, eventually};
+
+type Text = std_msgs::msg::String;
+type Ask = rcl_interfaces::srv::GetParameters::Service;
+type Question = rcl_interfaces::srv::GetParameters::Request;
+type Answer = rcl_interfaces::srv::GetParameters::Response;
+
+fn node(name: &str) -> Node {
+    Node::new(&Context::of_process().unwrap(), name, "/").unwrap()
+}
+
+fn text(data: &str) -> Text {
+    Text {
+        data: data.to_owned(),
+    }
+}
+
+fn question(name: &str) -> Question {
+    Question {
+        names: vec![name.to_owned()],
+    }
+}
+
+/// Sleeps until there are events, and returns the marked entities.
+fn next(ready: &Ready) -> Vec<u32> {
+    let until = Instant::now() + TIMEOUT;
+    ready.sleep_until(until);
+    assert!(Instant::now() < until, "no event");
+    let mut marked = Vec::new();
+    ready.take(&mut marked);
+    marked
+}
+
+fn take_all<T>(ready: &Ready, mark: &Mark, count: usize, mut take: impl FnMut() -> Option<T>) -> Vec<T> {
+    let mut taken = Vec::new();
+    while taken.len() < count {
+        next(ready);
+        taken.extend((0..mark.take()).filter_map(|_| take()));
+    }
+    taken
+}
+
+#[test]
+fn a_message_marks_its_subscription_also_if_it_arrived_before() {
+    alone(
+        "ros::rcl::tests::a_message_marks_its_subscription_also_if_it_arrived_before",
+        || {
+            let node = node("tested");
+            let publisher = Publisher::<Text>::new(&node, "text", QosProfile::default()).unwrap();
+            let subscription = Subscription::<Text>::new(&node, "text", QosProfile::default()).unwrap();
+            eventually("the subscription", || {
+                (publisher.subscriptions() == 1).then_some(())
+            });
+            publisher.publish(&text("early")).unwrap();
+            let first = eventually("the first message", || subscription.take());
+            assert_eq!(first.data, "early");
+            publisher.publish(&text("unread")).unwrap();
+
+            let ready = Ready::default();
+            let mark = Arc::new(Mark::new(&ready, 7));
+            subscription.listen(Arc::clone(&mark)).unwrap();
+            publisher.publish(&text("late")).unwrap();
+            let texts = take_all(&ready, &mark, 2, || subscription.take());
+            assert_eq!(texts, [text("unread"), text("late")]);
+        },
+    );
+}
+
+#[test]
+fn a_message_of_a_type_known_at_run_time_has_the_bytes_of_that_type() {
+    alone(
+        "ros::rcl::tests::a_message_of_a_type_known_at_run_time_has_the_bytes_of_that_type",
+        || {
+            let node = node("tested");
+            let latched = || QosProfile::default().keep_last(1).transient_local();
+            let publisher =
+                Publisher::<Serialized>::untyped(&node, "text", Text::get_ts(), latched()).unwrap();
+            let typed = Subscription::<Text>::new(&node, "text", latched()).unwrap();
+            let raw = Subscription::<Serialized>::untyped(&node, "text", Text::get_ts(), latched()).unwrap();
+            let bytes = text("abc").to_serialized_bytes().unwrap();
+            publisher.publish_serialized(&bytes).unwrap();
+            assert_eq!(eventually("the message", || typed.take()), text("abc"));
+            assert_eq!(eventually("its bytes", || raw.take_serialized()), bytes);
+        },
+    );
+}
+
+#[test]
+fn each_client_gets_its_own_answers_among_those_to_others() {
+    alone(
+        "ros::rcl::tests::each_client_gets_its_own_answers_among_those_to_others",
+        || {
+            const ROUNDS: usize = 20;
+            let node = node("tested");
+            let ready = Ready::default();
+            let qos = || QosProfile::services_default().keep_last(1000);
+            let service = Service::<Ask>::new(&node, "ask", qos()).unwrap();
+            let clients = [0, 1].map(|_| Client::<Ask>::new(&node, "ask", qos()).unwrap());
+            let marks = [0, 1, 2].map(|entity| Arc::new(Mark::new(&ready, entity)));
+            service.listen(Arc::clone(&marks[2])).unwrap();
+            for (client, mark) in clients.iter().zip(&marks) {
+                client.listen(Arc::clone(mark)).unwrap();
+                eventually("the server", || client.is_available().then_some(()));
+            }
+            let mut sent = [vec![], vec![]];
+            for _ in 0..ROUNDS {
+                for (client, sent) in clients.iter().zip(&mut sent) {
+                    sent.push(client.send(&question("a")).unwrap());
+                }
+            }
+            let requests = take_all(&ready, &marks[2], 2 * ROUNDS, || service.take());
+            for (request, reply) in requests {
+                assert_eq!(request, question("a"));
+                eventually("the response leaves", || reply.send(&Answer::default()).ok());
+            }
+            let mut answered = [vec![], vec![]];
+            while answered.iter().any(|numbers| numbers.len() < ROUNDS) {
+                for entity in next(&ready) {
+                    let index = entity as usize;
+                    let (client, mark) = (&clients[index], &marks[index]);
+                    let responses = (0..mark.take()).filter_map(|_| client.take());
+                    answered[index].extend(responses.map(|(number, _)| number));
+                }
+            }
+            for (sent, mut answered) in sent.into_iter().zip(answered) {
+                answered.sort_unstable();
+                assert_eq!(sent, answered);
+            }
+        },
+    );
+}
+
+#[test]
+fn an_entity_may_be_dropped_while_messages_arrive() {
+    alone(
+        "ros::rcl::tests::an_entity_may_be_dropped_while_messages_arrive",
+        || {
+            let (node, ready) = (node("tested"), Ready::default());
+            let qos = || QosProfile::default().keep_last(10);
+            let publisher = Publisher::<Text>::new(&node, "text", qos()).unwrap();
+            let sender = publisher.clone();
+            let ended = Arc::new(std::sync::atomic::AtomicBool::new(false));
+            let end = Arc::clone(&ended);
+            let thread = std::thread::spawn(move || {
+                while !end.load(std::sync::atomic::Ordering::Relaxed) {
+                    sender.publish(&text("x")).unwrap();
+                }
+            });
+            for _ in 0..100 {
+                let subscription = Subscription::<Text>::new(&node, "text", qos()).unwrap();
+                let mark = Arc::new(Mark::new(&ready, 0));
+                subscription.listen(Arc::clone(&mark)).unwrap();
+                let taken = take_all(&ready, &mark, 1, || subscription.take());
+                assert_eq!(taken.first(), Some(&text("x")));
+                drop(subscription);
+                mark.take();
+                assert_eq!(Arc::strong_count(&mark), 1, "nothing of the entity is left");
+                ready.take(&mut Vec::new());
+            }
+            ended.store(true, std::sync::atomic::Ordering::Relaxed);
+            thread.join().unwrap();
+            eventually("no subscription is left", || {
+                (publisher.subscriptions() == 0).then_some(())
+            });
+        },
+    );
+}
+
+#[test]
+fn entities_end_with_their_node_although_they_have_owners() {
+    alone(
+        "ros::rcl::tests::entities_end_with_their_node_although_they_have_owners",
+        || {
+            let (node, other) = (node("tested"), node("other"));
+            let publisher = Publisher::<Text>::new(&node, "text", QosProfile::default()).unwrap();
+            let service = Service::<Ask>::new(&node, "ask", QosProfile::services_default()).unwrap();
+            let client = Client::<Ask>::new(&other, "ask", QosProfile::services_default()).unwrap();
+            eventually("the server", || client.is_available().then_some(()));
+            client.send(&question("a")).unwrap();
+            let (_, reply) = eventually("the request", || service.take());
+            let count = |topic: &str| other.publishers(topic, false).unwrap().len();
+            eventually("the publisher", || (count("/text") == 1).then_some(()));
+            assert_eq!(other.nodes().unwrap().len(), 2);
+
+            drop(node);
+            assert_eq!(publisher.publish(&text("x")), Err(RosError::Down));
+            assert_eq!(reply.send(&Answer::default()), Err(RosError::Down));
+            assert_eq!(publisher.subscriptions(), 0);
+            eventually("they leave the graph", || {
+                (count("/text") == 0 && !client.is_available() && other.nodes().unwrap().len() == 1)
+                    .then_some(())
+            });
+        },
+    );
+}
+
+#[test]
+fn a_name_that_is_not_valid_is_refused_with_a_reason() {
+    alone(
+        "ros::rcl::tests::a_name_that_is_not_valid_is_refused_with_a_reason",
+        || {
+            let context = Context::of_process().unwrap();
+            let refused = |name: &str, namespace: &str| match Node::new(&context, name, namespace) {
+                Err(RosError::Node { reason, .. }) => reason,
+                other => panic!("{}", other.is_ok()),
+            };
+            assert!(refused("a b", "/").contains("201"), "{}", refused("a b", "/"));
+            assert!(refused("a\0b", "/").contains("zero byte"));
+            let node = node("tested");
+            for name in ["a b", "a\0b", ""] {
+                let made = Publisher::<Text>::new(&node, name, QosProfile::default());
+                assert!(
+                    matches!(
+                        made,
+                        Err(RosError::Entity {
+                            what: "publisher",
+                            ..
+                        })
+                    ),
+                    "{name}"
+                );
+            }
+        },
+    );
+}
