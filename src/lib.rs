@@ -20,7 +20,7 @@
 //! | [`goal`] | the state machines of goals and calls, and the GoalTracker |
 //! | [`nav`] | Nav2's node library, and its traits for actions, services, topics, transforms |
 //! | [`record`] | the event stream of a run, the flight recorder, and replay |
-//! | `ros` | the only room that uses r2r (feature `ros`) |
+//! | `ros` | the only room that uses rcl and r2r (feature `ros`) |
 //! | [`sim`] | a simulated robot on a plane with the servers that trees call |
 //! | [`navigator`] | the node: lifecycle, navigate actions, preemption, swap, tick loop |
 //! | [`monitor`] | drawings, diagnostics and live views of a run |

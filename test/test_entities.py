@@ -30,10 +30,6 @@ UPDATED = PLAN.replace("{goal}", "{updated}")
 PAUSE = """<PauseResumeController pause_service_name="pause" resume_service_name="resume">{}</PauseResumeController>"""
 
 
-#: The main node, and the node that subscribes to topics.
-NODES = ("bt_navigator", "_bt_navigator_listener")
-
-
 def write(path, *nodes):
     text = "\n".join(["<PipelineSequence>", *nodes, "</PipelineSequence>"])
     path.write_text(f'<root BTCPP_format="4"><BehaviorTree ID="T">{text}</BehaviorTree></root>')
@@ -49,7 +45,7 @@ def entities(stack):
             ("reads", node.get_subscriptions_info_by_topic(name, no_mangle=True)),
             ("writes", node.get_publishers_info_by_topic(name, no_mangle=True)),
         ):
-            own = sum(info.node_name in NODES for info in infos)
+            own = sum(info.node_name == "bt_navigator" for info in infos)
             # rcl creates a publisher of the log for each node.
             if own and name != "rt/rosout":
                 counts[kind, name] = own
@@ -123,19 +119,12 @@ def test_subscriptions_have_the_qos_of_their_topics(stack_factory, tmp_path):
         ("/tf_static", DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.RELIABLE),
     ):
         infos = stack.graph.node.get_subscriptions_info_by_topic(topic)
-        (quality,) = (info.qos_profile for info in infos if info.node_name in NODES)
+        (quality,) = (info.qos_profile for info in infos if info.node_name == "bt_navigator")
         assert (quality.durability, quality.reliability) == (durability, reliability), topic
 
 
-@pytest.mark.parametrize(
-    "rule, subscriber",
-    [
-        ("/odom", "_pilot_listener"),
-        # A remapping for the main node only does not apply to the other one.
-        ("pilot:/odom", "pilot"),
-    ],
-)
-def test_listener_node_subscribes_unless_the_main_node_is_remapped(ros_domain, rule, subscriber):
+@pytest.mark.parametrize("rule", ["/odom", "pilot:/odom", "rostopic:///odom"])
+def test_a_remapping_applies_to_the_only_node(ros_domain, rule):
     """A launch file with name= sets `__node`."""
     with contextlib.closing(Graph(ros_domain)) as graph, contextlib.closing(
         Executable("navtree", ros_domain, {"autostart_node": True}, {"__node": "pilot", rule: "/wheels"})
@@ -148,12 +137,12 @@ def test_listener_node_subscribes_unless_the_main_node_is_remapped(ros_domain, r
             return [info.node_name for info in graph.node.get_subscriptions_info_by_topic("/wheels")]
 
         # `_pilot_search` exists for half a minute.
-        nodes = {"pilot", "_pilot_search", subscriber}
+        nodes = {"pilot", "_pilot_search"}
         wait_for(lambda: names() == nodes, 30.0, f"the nodes {nodes}")
-        wait_for(lambda: listener() == [subscriber], 30.0, "the subscriber of the odometry")
+        wait_for(lambda: listener() == ["pilot"], 30.0, "the subscriber of the odometry")
 
 
-def test_a_private_topic_belongs_to_the_main_node(ros_domain):
+def test_a_private_topic_has_the_name_of_the_node(ros_domain):
     parameters = {"autostart_node": True, "goal_topic": "~/goal_pose"}
     with contextlib.closing(Graph(ros_domain)) as graph, contextlib.closing(
         Executable("navtree", ros_domain, parameters)

@@ -72,7 +72,6 @@ def goal_with_missing_tree(stack):
         ("tick", None),
         ("goal-tracker", None),
         ("ros-spin", None),
-        ("ros-listen", None),
         ("watchdog", None),
         ("trees", goal_with_missing_tree),
         ("parameters", call(GetParameters, "get_parameters")),
@@ -105,7 +104,7 @@ def test_g11_guardian_cancels_goals_if_the_spin_thread_stalls(fail, watchdog_tim
 @pytest.mark.alone
 @pytest.mark.timeout(1600)
 def test_g8_process_ends_although_a_thread_stalls(fail):
-    stack, goal = fail("ros-listen", fault="hang")
+    stack, goal = fail("parameters", call(GetParameters, "get_parameters"), fault="hang")
     stack.node.interrupt()
     code, seconds = stack.node.wait(10.0)
     assert (code, goal.result(5.0)[0]) == (0, "ABORTED"), stack.node.output

@@ -51,7 +51,7 @@ impl StalledThreads {
         if ros.thread_exit().is_some() {
             return;
         }
-        for (thread, beats) in ros.beats().chain([("goal-tracker", goal_tracker.beats())]) {
+        for (thread, beats) in [ros.beats(), ("goal-tracker", goal_tracker.beats())] {
             let time = match self.detect_stall(thread, beats) {
                 Some(StallNotice::Stalled(time)) => time,
                 Some(StallNotice::Recovered(time)) => {

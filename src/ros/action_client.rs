@@ -84,7 +84,7 @@ impl<C: ActionCodec> ActionClient<C> {
             &format!("{name}/_action/status"),
             move || !lock(&busy).is_empty(),
             move || to.send(Input::Task(Box::new(RosNode::check_servers_fast))),
-        )?;
+        );
         let mut send_goal = node.client::<SendGoal<C>>(&format!("{name}/_action/send_goal"))?;
         let mut get_result = node.client::<GetResult<C>>(&format!("{name}/_action/get_result"))?;
         let mut cancel_goal =

@@ -12,8 +12,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use r2r::{ServiceRequest, WrappedServiceTypeSupport};
+use r2r::WrappedServiceTypeSupport;
 
+use super::{Reply, RosError};
 use crate::fault;
 
 /// The pause after the first refusal, doubled after each one: usually the reader is found within a few milliseconds.
@@ -43,24 +44,24 @@ enum Attempt {
 type SendAttempt = Box<dyn FnMut() -> Attempt + Send>;
 
 /// Answers from a thread that may wait briefly: the node's own. Another thread repeats a refused answer.
-pub(super) fn answer<S>(request: ServiceRequest<S>, response: S::Response)
+pub(super) fn answer<S>(reply: Reply<S>, response: S::Response)
 where
     S: WrappedServiceTypeSupport + 'static,
     S::Response: Send,
 {
-    let mut attempt = send_attempt(request, response);
+    let mut attempt = send_attempt(reply, response);
     if let Attempt::Refused(_) = attempt() {
         enqueue(attempt);
     }
 }
 
 /// Answers from a thread that must not wait, such as the tick thread.
-pub(super) fn answer_later<S>(request: ServiceRequest<S>, response: S::Response)
+pub(super) fn answer_later<S>(reply: Reply<S>, response: S::Response)
 where
     S: WrappedServiceTypeSupport + 'static,
     S::Response: Send,
 {
-    enqueue(send_attempt(request, response));
+    enqueue(send_attempt(reply, response));
 }
 
 /// The time of the last answer.
@@ -91,25 +92,19 @@ fn try_all(patience: Duration) {
     }
 }
 
-fn send_attempt<S>(mut request: ServiceRequest<S>, response: S::Response) -> SendAttempt
+fn send_attempt<S>(reply: Reply<S>, response: S::Response) -> SendAttempt
 where
     S: WrappedServiceTypeSupport + 'static,
     S::Response: Send,
 {
     let type_name = std::any::type_name::<S>();
-    // The message is copied with each attempt and not needed for it.
-    request.message = S::Request::default();
-    // The request is `Send`, but its message may not be: the closure captures the whole request.
-    Box::new(move || {
-        let request: &ServiceRequest<S> = &request;
-        match request.clone().respond(response.clone()) {
-            Ok(()) => {
-                *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-                Attempt::Sent
-            }
-            Err(r2r::Error::RCL_RET_ACTION_SERVER_INVALID) => Attempt::ServiceGone,
-            Err(error) => Attempt::Refused(format!("{type_name}: {error}")),
+    Box::new(move || match reply.send(&response) {
+        Ok(()) => {
+            *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            Attempt::Sent
         }
+        Err(RosError::Down) => Attempt::ServiceGone,
+        Err(error) => Attempt::Refused(format!("{type_name}: {error}")),
     })
 }
 

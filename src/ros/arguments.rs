@@ -1,8 +1,6 @@
-//! The rules for nodes in the process's arguments, as far as they affect the number of nodes.
+//! The remapping rules in the process's arguments.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 use super::names::Kind;
 
@@ -34,17 +32,6 @@ impl<'a> Rule<'a> {
             (None, name)
         };
         Some(Self { node, kind, from, to })
-    }
-
-    fn names_a_node(self) -> bool {
-        matches!(self.from, "__node" | "__name")
-    }
-
-    /// Whether one of its names differs between nodes: `~/x`, or a name with `{node}`.
-    fn depends_on_the_node(self) -> bool {
-        [self.from, self.to]
-            .iter()
-            .any(|name| name.starts_with('~') || name.contains('{'))
     }
 }
 
@@ -80,29 +67,6 @@ fn rules(arguments: &[String]) -> Vec<usize> {
     found
 }
 
-/// Whether a second node of the process would have its given name and see every topic like the node `name`. A rule for
-/// all nodes (`__node:=x`) would give both the same name. A rule for the topics of one node (`x:/tf:=/y`), or with
-/// private names (`~/x:=/y`, `/x:=~/y`), would apply to that node only.
-pub(super) fn allow_a_second_node(arguments: &[String]) -> bool {
-    rules(arguments)
-        .into_iter()
-        .filter_map(|index| Rule::parse(&arguments[index]))
-        .all(|rule| rule.names_a_node() == rule.node.is_some() && !rule.depends_on_the_node())
-}
-
-/// The arguments, with every rule that names all nodes (`__node:=x`, written by launch files for `name=`) limited to
-/// the node `name`. `None` if no change is needed.
-pub fn name_one_node(arguments: &[String], name: &str) -> Option<Vec<String>> {
-    let mut changed = arguments.to_vec();
-    for index in rules(arguments) {
-        let rule = Rule::parse(&arguments[index]);
-        if rule.is_some_and(|rule| rule.node.is_none() && rule.names_a_node()) {
-            changed[index] = format!("{name}:{}", arguments[index]);
-        }
-    }
-    (changed != arguments).then_some(changed)
-}
-
 /// The arguments without those of `--ros-args`, except the enclave: for a process with a node of another name and
 /// without parameters.
 pub(super) fn without_nodes(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
@@ -126,33 +90,9 @@ pub(super) fn without_nodes(arguments: impl IntoIterator<Item = OsString>) -> Ve
     kept
 }
 
-/// Restarts the program under the same process id if its arguments name all nodes (`__node:=x`), with arguments that
-/// name only `name`; then it does not return. rcl applies such a rule to every node of a process, and with r2r a node
-/// cannot have its own arguments. Call it first, before there is a thread or an open file.
-pub fn keep_for(name: &str) {
-    let own: Option<Vec<String>> = std::env::args_os()
-        .map(|argument| argument.into_string().ok())
-        .collect();
-    let Some(changed) = own.and_then(|own| name_one_node(&own, name)) else {
-        return;
-    };
-    let Some((program, arguments)) = changed.split_first() else {
-        return;
-    };
-    let error = match std::env::current_exe() {
-        Ok(file) => Command::new(file).arg0(program).args(arguments).exec(),
-        Err(error) => error,
-    };
-    tracing::debug!("process not restarted: {error}; one node has the subscriptions and the services");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn words(text: &str) -> Vec<String> {
-        text.split_ascii_whitespace().map(str::to_owned).collect()
-    }
 
     #[test]
     fn rules_of_one_node_are_told_from_names_with_a_scheme() {
@@ -172,37 +112,6 @@ mod tests {
             Some((Some("navigator"), "~/x"))
         );
         assert_eq!(parsed("nonsense"), None);
-    }
-
-    #[test]
-    fn a_second_node_needs_a_name_and_topics_of_its_own() {
-        let allowed = |text| allow_a_second_node(&words(text));
-        assert!(allowed("navtree run"));
-        assert!(allowed(
-            "navtree --ros-args -r __ns:=/robot -r /tf:=tf --params-file x.yaml"
-        ));
-        assert!(allowed("navtree --ros-args -r bt_navigator:__node:=navigator"));
-        assert!(allowed("navtree -r __node:=x"), "not an argument of ROS");
-        assert!(!allowed("navtree --ros-args -r __node:=navigator"));
-        assert!(!allowed("navtree --ros-args --remap bt_navigator:/tf:=/robot/tf"));
-        assert!(!allowed("navtree --ros-args -r ~/goal:=/goal"));
-        assert!(!allowed("navtree --ros-args -r rostopic://~/goal:=/goal"));
-        assert!(!allowed("navtree --ros-args -r /odom:=~/odom"));
-        assert!(!allowed("navtree --ros-args -r /odom:=/{node}/odom"));
-    }
-
-    #[test]
-    fn a_name_rule_for_all_nodes_becomes_a_rule_for_one_node() {
-        let named = |text| name_one_node(&words(text), "bt_navigator").map(|words| words.join(" "));
-        assert_eq!(
-            named("navtree --ros-args -r __ns:=/a --remap __node:=navigator -- -r __node:=x").as_deref(),
-            Some("navtree --ros-args -r __ns:=/a --remap bt_navigator:__node:=navigator -- -r __node:=x")
-        );
-        assert_eq!(
-            named("navtree --ros-args -r bt_navigator:__node:=navigator"),
-            None
-        );
-        assert_eq!(named("navtree --ros-args -r /a:=/b"), None);
     }
 
     #[test]

@@ -4,18 +4,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
-
 use super::{PendingRequests, Probe, RosError};
 
 pub(super) type Answer<R> = Result<R, RosError>;
-pub(super) type Sender<R> =
-    Box<dyn Fn(&dyn std::any::Any) -> Result<BoxFuture<'static, Answer<R>>, RosError> + Send + Sync>;
+/// Sends a request, and returns its number.
+type Sender = Box<dyn Fn(&dyn std::any::Any) -> Result<i64, RosError> + Send + Sync>;
 type Done<R> = Box<dyn FnOnce(Answer<R>) + Send>;
 
-/// The number of unanswered requests of one client at which a new goal or call is refused. r2r keeps about a hundred
-/// bytes for each until its answer comes, forever if none comes. Pending requests here are checked in every spin.
+/// The number of unanswered requests of one client at which a new goal or call is refused: each is kept until its answer
+/// comes.
 pub(super) const MAX_UNANSWERED: usize = 1_000;
 
 /// How often a full client still sends a request, to find out whether its server answers again.
@@ -23,7 +20,7 @@ const TRIAL_PERIOD: Duration = Duration::from_secs(10);
 
 /// A client of one service. Sends from any thread; delivers the answers on the node's thread.
 pub struct Caller<R> {
-    send: Sender<R>,
+    send: Sender,
     pending: Arc<Mutex<Pending<R>>>,
     probe: Option<Probe>,
     lives: Lives,
@@ -52,7 +49,7 @@ impl<R> std::fmt::Debug for Caller<R> {
 }
 
 impl<R: 'static> Caller<R> {
-    pub(super) fn new(send: Sender<R>, probe: Option<Probe>) -> Self {
+    pub(super) fn new(send: Sender, probe: Option<Probe>) -> Self {
         Self {
             send,
             pending: Arc::default(),
@@ -61,17 +58,19 @@ impl<R: 'static> Caller<R> {
         }
     }
 
-    /// The action after each spin: delivers the answers that have arrived. Returns whether there were any.
-    pub(super) fn drain(&self) -> Box<dyn FnMut() -> bool + Send> {
+    /// The function that delivers an answer, by the number of its request. Answers to unknown requests are dropped.
+    pub(super) fn deliver(&self) -> impl FnMut(i64, R) + Send + use<R>
+    where
+        R: Send,
+    {
         let pending = Arc::clone(&self.pending);
-        Box::new(move || {
-            let ready = lock(&pending).take_ready();
-            let any = !ready.is_empty();
-            for (answer, done) in ready {
-                done(answer);
+        move |number, answer| {
+            // Not under the lock, because `done` may send another request.
+            let done = lock(&pending).take_answered(number);
+            if let Some(done) = done {
+                done(Ok(answer));
             }
-            any
-        })
+        }
     }
 
     /// Sends a request. `done` is called on the node's thread when the answer arrives, unless the request is forgotten
@@ -85,13 +84,13 @@ impl<R: 'static> Caller<R> {
         request: &Q,
         done: impl FnOnce(Answer<R>) + Send + 'static,
     ) -> Result<(), RosError> {
-        // Under the lock: the answer may arrive before the future is stored.
+        // Under the lock: the answer may arrive before the number is stored.
         let mut pending = lock(&self.pending);
-        let future = (self.send)(request)?;
+        let number = (self.send)(request)?;
         pending.calls.push(PendingCall {
             key,
             life: self.lives.current(),
-            future,
+            number,
             done: Some(Box::new(done)),
             owed: true,
             settled: false,
@@ -125,8 +124,7 @@ impl<R: 'static> Caller<R> {
         }
     }
 
-    /// Forgets the requests with a key: their answers are dropped. They still count as unanswered, because r2r keeps
-    /// waiting.
+    /// Forgets the requests with a key: their answers are dropped. They still count as unanswered until then.
     pub fn forget(&self, key: u64) {
         let mut pending = lock(&self.pending);
         pending.forget(0, key);
@@ -168,11 +166,9 @@ fn lock<R>(pending: &Mutex<Pending<R>>) -> MutexGuard<'_, Pending<R>> {
 
 struct Pending<R> {
     calls: Vec<PendingCall<R>>,
-    /// Requests that are forgotten or written off; checked only every `SWEEP` spins.
+    /// Requests that are forgotten or written off.
     set_aside: Vec<PendingCall<R>>,
     written_off: u64,
-    /// Spins since the last check of `set_aside`.
-    spins: u32,
     /// The time of the last request of a full client.
     trial: Option<Instant>,
 }
@@ -183,7 +179,6 @@ impl<R> Default for Pending<R> {
             calls: Vec::new(),
             set_aside: Vec::new(),
             written_off: 0,
-            spins: 0,
             trial: None,
         }
     }
@@ -193,7 +188,8 @@ struct PendingCall<R> {
     key: u64,
     /// The life of the server at the time of the request.
     life: u64,
-    future: BoxFuture<'static, Answer<R>>,
+    /// The number of the request.
+    number: i64,
     /// `None` after the request was forgotten. Kept when it was written off: a goal that is accepted later must be
     /// cancelled (guarantee G3).
     done: Option<Done<R>>,
@@ -205,29 +201,23 @@ struct PendingCall<R> {
     written_off: bool,
 }
 
-/// The period, in spins, of the checks of `set_aside`.
-const SWEEP: u32 = 100;
-
 impl<R> Pending<R> {
-    fn take_ready(&mut self) -> Vec<(Answer<R>, Done<R>)> {
-        let mut ready = Vec::new();
-        self.spins += 1;
-        if self.spins >= SWEEP {
-            self.spins = 0;
-            take_answered(&mut self.set_aside, &mut ready);
-        }
-        let answered = take_answered(&mut self.calls, &mut ready);
-        let Some((_, life)) = answered.last() else {
-            return ready;
+    /// Removes an answered request, and returns what to do with the answer.
+    fn take_answered(&mut self, number: i64) -> Option<Done<R>> {
+        let is_it = |call: &PendingCall<R>| call.number == number;
+        let Some(index) = self.calls.iter().position(is_it) else {
+            let index = self.set_aside.iter().position(is_it)?;
+            return self.set_aside.swap_remove(index).done;
         };
+        let PendingCall { key, life, done, .. } = self.calls.remove(index);
         for call in &mut self.set_aside {
-            call.settled |= answered.iter().any(|(key, _)| *key == call.key);
+            call.settled |= call.key == key;
         }
         if self.unanswered() >= MAX_UNANSWERED {
             // The server answers again: it was restarted unnoticed, and does not know the old requests.
             self.write_off(life + 1);
         }
-        ready
+        done
     }
 
     fn forget(&mut self, newest: usize, key: u64) {
@@ -267,51 +257,45 @@ impl<R> Pending<R> {
     }
 }
 
-/// Moves the answers that have arrived into `ready`. Returns the keys of their requests and the lives of the server at
-/// the time of the request, in the order of the requests.
-fn take_answered<R>(
-    calls: &mut Vec<PendingCall<R>>,
-    ready: &mut Vec<(Answer<R>, Done<R>)>,
-) -> Vec<(u64, u64)> {
-    let mut answered = Vec::new();
-    calls.retain_mut(|call| match (&mut call.future).now_or_never() {
-        Some(answer) => {
-            answered.push((call.key, call.life));
-            ready.extend(call.done.take().map(|done| (answer, done)));
-            false
-        }
-        None => true,
-    });
-    answered
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use futures::channel::oneshot;
 
-    type Questions = Arc<Mutex<Vec<oneshot::Sender<u32>>>>;
-
-    /// A caller whose server is the test.
-    fn caller() -> (Caller<u32>, Questions) {
-        let questions: Questions = Arc::default();
-        let asked = Arc::clone(&questions);
-        let send = Box::new(move |_: &dyn std::any::Any| {
-            let (sender, receiver) = oneshot::channel();
-            asked.lock().unwrap().push(sender);
-            Ok(receiver.map(|answer| answer.map_err(|_| RosError::Down)).boxed())
-        });
-        (Caller::new(send, None), questions)
+    /// The open requests, by their numbers, and what delivers an answer.
+    struct Server {
+        questions: Arc<Mutex<Vec<i64>>>,
+        deliver: Box<dyn FnMut(i64, u32)>,
     }
 
-    fn answer(questions: &Questions, index: usize) {
-        let question = questions.lock().unwrap().remove(index);
-        question.send(7).unwrap();
+    impl Server {
+        /// Answers the open request with this index.
+        fn answer(&mut self, index: usize) {
+            let number = self.questions.lock().unwrap().remove(index);
+            (self.deliver)(number, 7);
+        }
+
+        fn open(&self) -> usize {
+            self.questions.lock().unwrap().len()
+        }
+    }
+
+    /// A caller whose server is the test.
+    fn caller() -> (Caller<u32>, Server) {
+        let questions: Arc<Mutex<Vec<i64>>> = Arc::default();
+        let (asked, next) = (Arc::clone(&questions), AtomicU64::new(1));
+        let send = Box::new(move |_: &dyn std::any::Any| {
+            let number = next.fetch_add(1, Ordering::Relaxed) as i64;
+            asked.lock().unwrap().push(number);
+            Ok(number)
+        });
+        let caller = Caller::new(send, None);
+        let deliver = Box::new(caller.deliver());
+        (caller, Server { questions, deliver })
     }
 
     #[test]
     fn an_answer_is_delivered_once_and_a_forgotten_one_is_dropped() {
-        let (caller, questions) = caller();
+        let (caller, mut server) = caller();
         let told = Arc::new(Mutex::new(Vec::new()));
         for key in 0..3 {
             let told = Arc::clone(&told);
@@ -321,27 +305,23 @@ mod tests {
                 })
                 .unwrap();
         }
-        let mut drain = caller.drain();
-        assert!(!drain());
         caller.forget(1);
         assert_eq!(
             caller.pending_requests().unanswered,
             3,
-            "r2r waits for the forgotten one too"
+            "the forgotten one may still be answered"
         );
-        answer(&questions, 1);
-        answer(&questions, 0);
-        assert!(drain() && !drain());
+        server.answer(1);
+        server.answer(0);
+        (server.deliver)(1, 8);
+        (server.deliver)(99, 8);
         assert_eq!(*told.lock().unwrap(), [(0, 7)]);
-        for _ in 0..SWEEP {
-            drain();
-        }
         assert_eq!(caller.pending_requests().unanswered, 1);
     }
 
     #[test]
     fn result_requests_of_a_long_goal_do_not_count_as_unanswered() {
-        let (caller, questions) = caller();
+        let (caller, mut server) = caller();
         let now = Instant::now();
         for _ in 0..2 * MAX_UNANSWERED {
             caller.forget_but(7, 1);
@@ -350,12 +330,9 @@ mod tests {
         assert_eq!(caller.pending_requests().unanswered, 8);
         assert_eq!(caller.make_room(now), Ok(()));
         // The server answers them all when the goal ends.
-        questions
-            .lock()
-            .unwrap()
-            .drain(..)
-            .for_each(|question| question.send(7).unwrap());
-        caller.drain()();
+        while server.open() > 0 {
+            server.answer(0);
+        }
         assert_eq!(caller.pending_requests().unanswered, 0);
         // If the server had been restarted, they would count.
         for _ in 0..20 {
@@ -368,14 +345,12 @@ mod tests {
 
     #[test]
     fn lost_requests_to_a_restarted_server_do_not_block_later_goals() {
-        let (caller, questions) = caller();
+        let (caller, mut server) = caller();
         for _ in 0..MAX_UNANSWERED + 50 {
             caller.forget_but(7, 1);
             caller.call(1, &(), |_| {}).unwrap();
         }
-        let newest = questions.lock().unwrap().len() - 1;
-        answer(&questions, newest);
-        caller.drain()();
+        server.answer(server.open() - 1);
         caller.forget(1);
         assert!(
             caller.pending_requests().unanswered >= MAX_UNANSWERED,
@@ -392,7 +367,7 @@ mod tests {
 
     #[test]
     fn unanswered_requests_are_counted_and_bounded() {
-        let (caller, questions) = caller();
+        let (caller, mut server) = caller();
         let now = Instant::now();
         for key in 0..MAX_UNANSWERED as u64 {
             caller.make_room(now).unwrap();
@@ -401,18 +376,14 @@ mod tests {
         }
         assert_eq!(caller.make_room(now), Err(RosError::Unanswered(MAX_UNANSWERED)));
         // A late answer makes room, also for a forgotten request.
-        answer(&questions, 5);
-        let mut drain = caller.drain();
-        for _ in 0..SWEEP {
-            drain();
-        }
+        server.answer(5);
         assert_eq!(caller.make_room(now), Ok(()));
         assert_eq!(caller.pending_requests().unanswered, MAX_UNANSWERED - 1);
     }
 
     #[test]
     fn a_restarted_server_receives_requests_again() {
-        let (caller, _questions) = caller();
+        let (caller, _server) = caller();
         let now = Instant::now();
         for key in 0..MAX_UNANSWERED as u64 {
             caller.call(key, &(), |_| {}).unwrap();
@@ -429,7 +400,7 @@ mod tests {
 
     #[test]
     fn an_unnoticed_restart_is_detected_by_trial_requests() {
-        let (caller, questions) = caller();
+        let (caller, mut server) = caller();
         let begin = Instant::now();
         let told = Arc::new(Mutex::new(Vec::new()));
         let ask = |key: u64| {
@@ -443,16 +414,11 @@ mod tests {
         caller.make_room(begin + TRIAL_PERIOD).unwrap();
         ask(9_999);
         assert!(caller.make_room(begin + TRIAL_PERIOD).is_err());
-        answer(&questions, MAX_UNANSWERED);
-        let mut drain = caller.drain();
-        drain();
+        server.answer(MAX_UNANSWERED);
         caller.make_room(begin + TRIAL_PERIOD).unwrap();
         assert_eq!(caller.pending_requests().written_off, MAX_UNANSWERED as u64);
         // G3: a goal of the first server that is accepted later is not missed.
-        answer(&questions, 3);
-        for _ in 0..SWEEP {
-            drain();
-        }
+        server.answer(3);
         assert_eq!(*told.lock().unwrap(), [9_999, 3]);
     }
 }

@@ -22,7 +22,7 @@ pub trait Texts: WrappedTypesupport {
 
 /// A message, and the error in its texts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Checked<M> {
+pub(super) struct Checked<M> {
     pub(in crate::ros) message: M,
     pub(in crate::ros) fault: Option<String>,
 }
@@ -56,7 +56,7 @@ impl<M: Texts> WrappedTypesupport for Checked<M> {
 
 /// A service whose requests are [`Checked`].
 #[derive(Clone, Debug)]
-pub struct CheckedService<S>(PhantomData<fn() -> S>);
+pub(super) struct CheckedService<S>(PhantomData<fn() -> S>);
 
 impl<S: WrappedServiceTypeSupport<Request: Texts>> WrappedServiceTypeSupport for CheckedService<S> {
     type Request = Checked<S::Request>;

@@ -8,8 +8,8 @@ use super::console::take_log;
 use super::convert::Convert;
 use super::qos_overrides::{self, Policy};
 use super::{
-    Clock, Declaration, Executor, Listening, ParameterError, ParameterStore, RosError, RosHandle,
-    TransformBuffer, parameters, type_descriptions,
+    Clock, Declaration, Executor, ParameterError, ParameterStore, RosError, RosHandle, TransformBuffer,
+    parameters, type_descriptions,
 };
 use crate::msg::Stamp;
 
@@ -37,7 +37,7 @@ impl Ros {
     /// # Errors
     /// [`RosError`].
     pub fn start(name: &str, namespace: &str) -> Result<Self, RosError> {
-        let (executor, overrides) = Executor::start(name, namespace, Listening::Apart)?;
+        let (executor, overrides) = Executor::start(name, namespace)?;
         let parameters = ParameterStore::new(overrides);
         let simulated = match parameters.declare(Self::use_sim_time()) {
             Ok(value) => value.as_bool().unwrap_or(false),

@@ -34,8 +34,8 @@ const MAX_SERVERS: usize = 256;
 /// Time for the end of the thread when the node is deactivated.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A search on a thread of its own, with a node and a participant of its own: each further subscription makes every
-/// wait of an r2r node slower, and r2r destroys none before its node. It ends after 30 s or on drop.
+/// A search on a thread of its own, with a node and a participant of its own: what it discovers and subscribes to ends
+/// with it. It ends after 30 s or on drop.
 #[derive(Debug)]
 pub struct EarlierGoals {
     end: Option<Sender<()>>,

@@ -1,4 +1,4 @@
-//! Starts the threads that own the nodes, and gives access to them.
+//! Starts the thread that owns the node, and gives access to it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,39 +9,28 @@ use futures::channel::oneshot;
 
 use super::names::Names;
 use super::node_thread::NodeThread;
-use super::spin::SpinReading;
+use super::rcl::{Context, Node};
 use super::thread_exit::ThreadExit;
-use super::{ParameterValue, RosError, RosNode, answers, arguments, robot_id, scheduling};
+use super::{ParameterValue, RosError, RosNode, answers, robot_id, scheduling};
 use crate::bt::panic_text;
 use crate::goal::GoalIds;
 use crate::nav::EndpointKind;
 
-/// The names of the threads that own nodes.
-const SPIN: &str = "ros-spin";
-const LISTEN: &str = "ros-listen";
+/// The name of the thread that owns the node.
+const THREAD: &str = "ros-spin";
 
-/// The thread `ros-spin` with the node, and usually a thread `ros-listen` with a second node. On drop, both nodes are
-/// destroyed, so peers see their endpoints disappear, and the threads are joined.
+/// The thread `ros-spin` with the node. On drop, the node is destroyed, so peers see its endpoints disappear, and the
+/// thread is joined.
 #[derive(Debug)]
 pub struct Executor {
     handle: RosHandle,
-    threads: Vec<(NodeThread, JoinHandle<()>)>,
-}
-
-/// The node that subscribes to topics.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Listening {
-    /// A second node, `_NAME_listener`, which `ros2 node list` does not show: see [`Executor::start`].
-    Apart,
-    /// The node itself.
-    Together,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// Access to the node from any thread. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct RosHandle {
     node_thread: NodeThread,
-    listener: Option<NodeThread>,
     shared: Arc<Shared>,
 }
 
@@ -56,58 +45,30 @@ impl Executor {
     /// and starts its thread. Also returns the parameter overrides of the command line and of parameter files. The name
     /// and the namespace are defaults, which `--ros-args -r __node:=…` overrides.
     ///
-    /// For each wait, r2r builds a wait set of all entities of a node: 180 µs with the sixty of a navigator, for every
-    /// message of `/tf`, `/odom`, `/clock` and of feedback. So a second node subscribes to topics: its waits cost a
-    /// quarter of that, and the waits of the first node seldom end. If a rule of the command line would rename the
-    /// second node, or would not apply to it, there is only one node; see `src/ros/arguments.rs`.
-    ///
     /// # Errors
     /// [`RosError::Context`], [`RosError::Node`].
-    pub fn start(
-        name: &str,
-        namespace: &str,
-        listening: Listening,
-    ) -> Result<(Self, Vec<(String, ParameterValue)>), RosError> {
-        let (context, node) = create(name, namespace)?;
-        let full_name = node.fully_qualified_name().unwrap_or_default();
-        let overrides = super::parameters::overrides(&full_name)?;
-        let names = Names::of(&node);
-        let apart = listening == Listening::Apart && arguments::allow_a_second_node(&names.arguments);
+    pub fn start(name: &str, namespace: &str) -> Result<(Self, Vec<(String, ParameterValue)>), RosError> {
+        if std::env::args_os().any(|argument| argument.to_str().is_none()) {
+            return Err(RosError::Context("the arguments are not UTF-8".to_owned()));
+        }
+        let node = Node::new(&Context::of_process()?, name, namespace)?;
         let shared = Arc::new(Shared {
-            names,
+            names: Names::of(&node),
             thread_exit: ThreadExit::default(),
         });
-        let (node_thread, mut start) = NodeThread::open(RosNode::new(node))?;
-        let mut threads = Vec::new();
-        let mut ear = None;
-        let end = |shared: &Arc<Shared>| {
-            let shared = Arc::clone(shared);
-            move |end: Result<(), String>| {
-                if let Err(fault) = &end {
-                    tracing::error!("{fault}");
-                }
-                shared.thread_exit.record(end);
+        let overrides = super::parameters::overrides(&shared.full_name())?;
+        let ending = Arc::clone(&shared);
+        let end = move |end: Result<(), String>| {
+            if let Err(fault) = &end {
+                tracing::error!("{fault}");
             }
+            ending.thread_exit.record(end);
         };
-        if apart {
-            let (_, listener) = create(&format!("_{}_listener", shared.names.node), namespace)?;
-            let (listener, its_start) = NodeThread::open(RosNode::new(listener))?;
-            start.node().listen_through(&listener);
-            let thread = its_start.run(LISTEN, &context, end(&shared))?;
-            ear = Some(listener.clone());
-            threads.push((listener, thread));
-        }
-        let thread = start.run(SPIN, &context, end(&shared))?;
-        // This thread ends first, because it may be waiting for the other one.
-        threads.insert(0, (node_thread.clone(), thread));
+        let (node_thread, thread) = NodeThread::start(RosNode::new(node), THREAD, end)?;
         scheduling::yield_timed_events();
         let executor = Self {
-            handle: RosHandle {
-                node_thread,
-                listener: ear,
-                shared,
-            },
-            threads,
+            handle: RosHandle { node_thread, shared },
+            thread: Some(thread),
         };
         Ok((executor, overrides))
     }
@@ -125,8 +86,8 @@ impl Drop for Executor {
     fn drop(&mut self) {
         // Send the last results.
         answers::flush(FAREWELL);
-        for (node_thread, thread) in self.threads.drain(..) {
-            node_thread.give(None);
+        self.handle.node_thread.give(None);
+        if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
@@ -141,38 +102,11 @@ fn run_bits() -> u64 {
     hasher.finish()
 }
 
-/// r2r panics on an argument that it cannot read; this returns an error instead.
-fn create(name: &str, namespace: &str) -> Result<(r2r::Context, r2r::Node), RosError> {
-    if std::env::args_os().any(|argument| argument.to_str().is_none()) {
-        return Err(RosError::Context("the arguments are not UTF-8".to_owned()));
+impl Shared {
+    fn full_name(&self) -> String {
+        let namespace = self.names.namespace.trim_end_matches('/');
+        format!("{namespace}/{}", self.names.node)
     }
-    if name.contains('\0') || namespace.contains('\0') {
-        return Err(RosError::Node {
-            name: name.replace('\0', "␀"),
-            reason: "the name contains a zero byte".to_owned(),
-        });
-    }
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let context = catch_unwind(r2r::Context::create);
-    std::panic::set_hook(hook);
-    let context = match context {
-        Ok(Ok(context)) => context,
-        Ok(Err(error)) => return Err(RosError::Context(error.to_string())),
-        Err(panic) => return Err(RosError::Context(panic_text(&*panic))),
-    };
-    let made = catch_unwind(AssertUnwindSafe(|| {
-        r2r::Node::create(context.clone(), name, namespace).map_err(|error| error.to_string())
-    }));
-    let reason = match made {
-        Ok(Ok(node)) => return Ok((context, node)),
-        Ok(Err(reason)) => reason,
-        Err(panic) => panic_text(&*panic),
-    };
-    Err(RosError::Node {
-        name: name.to_owned(),
-        reason,
-    })
 }
 
 impl RosHandle {
@@ -181,7 +115,6 @@ impl RosHandle {
     pub(super) fn of_nobody() -> Self {
         Self {
             node_thread: NodeThread::ended(),
-            listener: None,
             shared: Arc::new(Shared {
                 names: Names {
                     node: "bt_navigator".to_owned(),
@@ -205,8 +138,7 @@ impl RosHandle {
 
     /// The node's full name: `/bt_navigator`, `/robot1/bt_navigator`.
     pub fn full_name(&self) -> String {
-        let namespace = self.namespace().trim_end_matches('/');
-        format!("{namespace}/{}", self.name())
+        self.shared.full_name()
     }
 
     /// Ids for goals that no other run of the node uses. Their marks distinguish purposes and robots. `robot`: the
@@ -233,12 +165,10 @@ impl RosHandle {
 
     /// Whether the caller runs on a thread that owns a node, which must not wait for this node.
     pub(super) fn is_this_thread(&self) -> bool {
-        std::thread::current()
-            .name()
-            .is_some_and(|name| [SPIN, LISTEN].contains(&name))
+        std::thread::current().name() == Some(THREAD)
     }
 
-    /// Runs a task on the node's thread at once, by interrupting a waiting spin. Does not wait. False if that thread
+    /// Runs a task on the node's thread at once. Does not wait. False if that thread
     /// has ended.
     pub fn post(&self, task: impl FnOnce(&mut RosNode) + Send + 'static) -> bool {
         self.thread_exit().is_none() && self.node_thread.give(Some(Box::new(task)))
@@ -311,10 +241,9 @@ impl RosHandle {
             .map_err(|error| RosError::Context(error.to_string()))
     }
 
-    /// Calls `act` whenever the thread that listens to topics has received a message or has waited long enough.
+    /// Calls `act` whenever the node's thread was awake, and at least twice a second.
     pub(super) fn whenever_awake(&self, act: impl FnMut() + Send + 'static) {
-        let listening = self.listener.as_ref().unwrap_or(&self.node_thread);
-        listening.give(Some(Box::new(move |node| node.every(Duration::ZERO, act))));
+        self.post(|node| node.every(Duration::ZERO, act));
     }
 
     /// Calls `callback` when [`RosHandle::thread_exit`] is no longer `None`; at once if it already is not.
@@ -322,22 +251,8 @@ impl RosHandle {
         self.shared.thread_exit.on_exit(callback);
     }
 
-    /// For each thread, a number that is odd and grows with each round of its loop: at least once in half a second.
-    pub fn beats(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let own = (SPIN, self.node_thread.metrics());
-        let listener = self
-            .listener
-            .as_ref()
-            .map(|listener| (LISTEN, listener.metrics()));
-        let beats = |(thread, reading): (_, SpinReading)| (thread, 2 * reading.spins + 1);
-        std::iter::once(own).chain(listener).map(beats)
-    }
-
-    /// Metrics of the loops of the node and of the listening node.
-    pub fn metrics(&self) -> SpinReading {
-        let own = self.node_thread.metrics();
-        self.listener
-            .as_ref()
-            .map_or(own, |listener| own.with(listener.metrics()))
+    /// The thread, and a number that is odd while it is awake and grows with each change.
+    pub fn beats(&self) -> (&'static str, u64) {
+        (THREAD, self.node_thread.beats())
     }
 }

@@ -36,7 +36,7 @@ impl GoalsView {
 pub struct PendingRequests {
     /// Requests whose answer may still arrive.
     pub unanswered: usize,
-    /// Requests whose server has disappeared since: memory that r2r has leaked.
+    /// Requests whose server has disappeared since: they may still be answered.
     pub written_off: u64,
 }
 

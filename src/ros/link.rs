@@ -20,7 +20,7 @@ use crate::nav::{
     EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
 };
 
-/// All endpoints opened by name, shared by all links of a node. r2r destroys no entity, so each name is opened once per
+/// All endpoints opened by name, shared by all links of a node. An entity exists until the end of the node, so each name is opened once per
 /// process and reused by every tree and every swap.
 #[derive(Clone)]
 pub struct Endpoints {

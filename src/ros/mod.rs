@@ -1,20 +1,20 @@
-//! The only room that knows r2r.
+//! The only room that knows rcl and r2r.
 //!
-//! It uses r2r's nodes, topics and services, which are sound. It implements actions and parameters itself, with
-//! services and topics. Three threads carry messages to and from the tick thread; their waits do not delay a tick:
+//! [`rcl`] has its nodes, topics and services. r2r generates the messages. Actions and parameters are made of services and
+//! topics here. Two threads carry messages to and from the tick thread; their waits do not delay a tick:
 //!
 //! ```text
-//!                 tasks                          messages
-//!  any thread ────────────▶  ros-listen  ─────────────────────────▶ inbox ──▶ tick thread
-//!                   │        (owns the topics)  ─┐                    ▲           │
-//!                   └─────▶  ros-spin  ──────────┤ wire events        │ notices   │ commands,
-//!                            (owns the services) ▼                    │           │ messages
-//!                                           goal-tracker ─────────────┘ ◀─────────┘
-//!                                 (owns goals, clients, publishers; sends)
+//!              tasks                       messages
+//!  any thread ───────▶  ros-spin ─────────────────────────▶ inbox ──▶ tick thread
+//!                     (owns the node)  ─┐                    ▲           │
+//!  middleware ───────▶                  │ wire events        │ notices   │ commands,
+//!             marks                     ▼                    │           │ messages
+//!                                  goal-tracker ─────────────┘ ◀─────────┘
+//!                        (owns goals, clients, publishers; sends)
 //! ```
 //!
-//! `ros-listen` sends messages that may be late, such as feedback to clients, when it is awake for another reason. Two
-//! more threads only write: `answers` sends the results of goals to the clients that wait for them and repeats what the
+//! `ros-spin` sends messages that may be late, such as feedback to clients, when it is awake for another reason. Two more
+//! threads only write: `answers` sends the results of goals to the clients that wait for them and repeats what the
 //! middleware refused, and `console` writes the log. In the first half minute of activity, `ros-search` looks for goals
 //! of an earlier run.
 //!
@@ -26,7 +26,7 @@
 mod action_client;
 mod action_server;
 mod answers;
-pub mod arguments;
+mod arguments;
 mod caller;
 mod checked;
 mod clock;
@@ -44,7 +44,6 @@ mod goals_view;
 pub mod guardian;
 mod inbox;
 pub mod interfaces;
-mod interrupt;
 pub mod lifecycle;
 mod link;
 pub mod memory;
@@ -54,21 +53,13 @@ mod node;
 mod node_thread;
 pub mod parameters;
 pub mod qos_overrides;
-#[allow(
-    dead_code,
-    unreachable_pub,
-    unused_imports,
-    reason = "the node will stand on all of it"
-)]
 mod rcl;
-#[allow(dead_code, reason = "the node's thread will sleep on it")]
 mod ready;
 mod retry;
 mod robot_id;
 mod rosidl;
 mod rosout;
 mod scheduling;
-mod server_checks;
 mod server_watch;
 mod servers_board;
 mod service_client;
@@ -95,7 +86,7 @@ pub use console::{Log, start_log};
 pub use dry_run::DryRun;
 pub use earlier_goals::EarlierGoals;
 pub use error::RosError;
-pub use executor::{Executor, Listening, RosHandle};
+pub use executor::{Executor, RosHandle};
 pub use exit::exit_within;
 pub use goal_tracker::{GoalTrackerHandle, GoalTrackerThread};
 pub use goals_view::{GoalsView, PendingRequests};
@@ -104,11 +95,11 @@ pub use link::{Endpoints, LinkEvents, RosLink};
 pub use names::is_name;
 pub use node::RosNode;
 pub use parameters::{Declaration, ParameterError, ParameterStore, ParameterValue};
+pub use rcl::{Publisher, Reply};
 pub use rosout::{Rosout, RosoutLayer, rosout};
 pub use server_watch::Probe;
 pub use servers_board::KnownServer;
 pub use service_server::{ServiceCall, serve_service};
-pub use spin::{SpinMetrics, SpinReading};
 pub use timer::TimerTrigger;
 pub use topic_publisher::TopicPublisher;
 pub use transforms::TransformBuffer;

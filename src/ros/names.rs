@@ -1,6 +1,6 @@
 //! ROS names.
 
-use super::arguments;
+use super::{arguments, rcl};
 use crate::nav::EndpointKind;
 
 /// Whether `name` is a valid name of a topic, service or action: parts of letters, digits and underscores that do not
@@ -38,8 +38,7 @@ pub(super) enum Kind {
     Service,
 }
 
-/// The names of a node and of its topics and services. r2r gives no access to rcl's node, so `rcl_node_resolve_name`
-/// cannot be called.
+/// The names of a node and of its topics and services. They may be resolved on any thread, without rcl's node.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     /// The node's name, after remapping.
@@ -52,10 +51,10 @@ pub(super) struct Names {
 
 impl Names {
     /// The names of a node of this process.
-    pub(super) fn of(node: &r2r::Node) -> Self {
+    pub(super) fn of(node: &rcl::Node) -> Self {
         Self {
-            node: node.name().unwrap_or_default(),
-            namespace: node.namespace().unwrap_or_default(),
+            node: node.name(),
+            namespace: node.namespace(),
             arguments: std::env::args().collect(),
         }
     }

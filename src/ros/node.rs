@@ -4,95 +4,94 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures::{FutureExt, Stream, StreamExt};
-use r2r::{Publisher, QosProfile, ServiceRequest, WrappedServiceTypeSupport, WrappedTypesupport};
+use r2r::{QosProfile, WrappedNativeMsgUntyped, WrappedServiceTypeSupport, WrappedTypesupport};
+use rustc_hash::FxHashMap;
 
-use super::caller::Sender;
 use super::names::Names;
-use super::node_thread::NodeThread;
+use super::rcl::{self, Client, Publisher, Reply, Serialized, Service, Subscription};
+use super::ready::{Mark, Ready};
 use super::retry::Retry;
-use super::server_checks::ServerChecks;
 use super::server_watch::{Probe, Watch};
 use super::timer::{Timer, TimerTrigger};
 use super::type_descriptions::TypeDescriptions;
 use super::{Caller, RosError};
 
-/// Maximum time for the listening node to create a subscription.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Takes this number of messages of one entity.
+type Take = Box<dyn FnMut(usize) + Send>;
 
-/// Called after each spin: takes the messages of one entity. Returns whether there were any.
-type Drain = Box<dyn FnMut() -> bool + Send>;
+/// A check of the graph. Returns whether to check again soon.
+type BusyCheck = Box<dyn FnMut(&rcl::Node) -> bool + Send>;
 
-/// The node, on the thread that owns it. All entities are created through it, because r2r needs `&mut Node` to create
-/// one. r2r never destroys an entity: it exists until the process ends. Callers share entities by name (see
-/// [`super::RosLink`]).
+/// The node, on the thread that owns it. It creates all entities, and keeps those that receive messages. Callers share
+/// entities by name (see [`super::RosLink`]).
 ///
-/// Another node may subscribe to the topics (see [`super::Executor::start`]). The callbacks of all entities of a node
-/// run on its thread, one after the other, right after the spin that took the message. r2r queues eleven messages per
-/// entity and drops the newest when the queue is full; here a queue never holds more than one. A callback must not
-/// wait; it converts the message and passes it on.
+/// A callback of the middleware marks the entity that has messages, and wakes the thread, which takes the messages of
+/// the marked entities and nothing else. The callbacks of all entities run on this thread, one after the other. A
+/// callback must not wait; it converts the message and passes it on.
 pub struct RosNode {
-    node: r2r::Node,
+    /// By number. Dropped before the node.
+    entities: FxHashMap<u32, (Arc<Mark>, Take)>,
+    next_entity: u32,
+    ready: Ready,
+    /// The entities with messages: kept for its memory.
+    marked: Vec<u32>,
+    node: rcl::Node,
     names: Names,
-    /// The node that subscribes to topics, if not this one.
-    listener: Option<NodeThread>,
-    drains: Vec<Drain>,
     types: TypeDescriptions,
-    server_checks: ServerChecks,
+    watches: Vec<Watch>,
     timers: Vec<Timer>,
+    /// The next check for servers, and the end of the phase with frequent checks.
+    next_check: Instant,
+    fast_checks_until: Instant,
+    /// Checks of the graph for servers that may have a goal. Each returns whether its server has one.
+    busy_checks: Vec<BusyCheck>,
+    next_busy_check: Instant,
+    is_busy: bool,
     pub(super) retries: Vec<Retry<Self>>,
 }
 
 impl std::fmt::Debug for RosNode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RosNode")
-            .field("entities", &self.drains.len())
+            .field("entities", &self.entities.len())
             .finish_non_exhaustive()
     }
 }
 
 impl RosNode {
-    pub(super) fn new(node: r2r::Node) -> Self {
+    pub(super) fn new(node: rcl::Node) -> Self {
         Self {
+            entities: FxHashMap::default(),
+            next_entity: 0,
+            ready: Ready::default(),
+            marked: Vec::new(),
             names: Names::of(&node),
             node,
-            listener: None,
-            drains: Vec::new(),
             types: TypeDescriptions::default(),
-            server_checks: ServerChecks::new(Instant::now()),
+            watches: Vec::new(),
             timers: Vec::new(),
+            next_check: Instant::now(),
+            fast_checks_until: Instant::now(),
+            busy_checks: Vec::new(),
+            next_busy_check: Instant::now(),
+            is_busy: false,
             retries: Vec::new(),
         }
     }
 
-    /// The r2r node, for operations without a method here.
-    pub fn r2r(&mut self) -> &mut r2r::Node {
-        &mut self.node
+    /// Wakes the thread of the node.
+    pub(super) fn ready(&self) -> &Ready {
+        &self.ready
     }
 
-    /// The r2r node, read-only.
-    pub fn rcl_node(&self) -> &r2r::Node {
+    /// rcl's node, to read the graph.
+    pub(super) fn rcl(&self) -> &rcl::Node {
         &self.node
     }
 
-    /// The types of the node's topics and services, also of topics to which the listening node subscribes.
+    /// The types of the node's topics and services.
     pub(super) fn types(&self) -> &TypeDescriptions {
         &self.types
-    }
-
-    /// Makes another node subscribe to all topics from now on. Waiting for its thread is safe, because that thread
-    /// waits for no other.
-    pub(super) fn listen_through(&mut self, listener: &NodeThread) {
-        self.listener = Some(listener.clone());
-    }
-
-    /// The name of a topic of this node in a form that means the same topic to the listening node.
-    fn own_name(&self, topic: &str) -> String {
-        if topic.starts_with('~') {
-            self.names.expand(topic)
-        } else {
-            topic.to_owned()
-        }
     }
 
     /// The full name of an action of this node, after remapping.
@@ -105,27 +104,37 @@ impl RosNode {
         writers(&self.node, &self.names.reply_topic(service)).len()
     }
 
-    /// Subscribes. `callback` receives every message, on the thread of the listening node.
+    /// Keeps an entity that receives messages. `listen` makes the middleware count them; `take` takes that many.
+    fn keep(
+        &mut self,
+        listen: impl FnOnce(Arc<Mark>) -> Result<(), RosError>,
+        take: impl FnMut(usize) + Send + 'static,
+    ) -> Result<(), RosError> {
+        let entity = self.next_entity;
+        self.next_entity = self.next_entity.wrapping_add(1);
+        let mark = Arc::new(Mark::new(&self.ready, entity));
+        listen(Arc::clone(&mark))?;
+        self.entities.insert(entity, (mark, Box::new(take)));
+        Ok(())
+    }
+
+    /// Subscribes. `callback` receives every message, on the node's thread.
     ///
     /// # Errors
     /// [`RosError::Entity`].
-    pub fn subscribe<T: WrappedTypesupport + Send + 'static>(
+    pub fn subscribe<T: WrappedTypesupport + 'static>(
         &mut self,
         topic: &str,
         qos: QosProfile,
-        callback: impl FnMut(T) + Send + 'static,
+        mut callback: impl FnMut(T) + Send + 'static,
     ) -> Result<(), RosError> {
         self.types.note_message::<T>();
-        if let Some(listener) = &self.listener {
-            let topic = self.own_name(topic);
-            return listener.ask(PATIENCE, move |node| node.subscribe(&topic, qos, callback))?;
-        }
-        let stream = self
-            .node
-            .subscribe::<T>(topic, qos)
-            .map_err(|error| entity("subscription", topic, &error))?;
-        self.drain(stream, callback);
-        Ok(())
+        let subscription = Arc::new(Subscription::<T>::new(&self.node, topic, qos)?);
+        let taken = Arc::clone(&subscription);
+        self.keep(
+            |mark| subscription.listen(mark),
+            move |count| (0..count).filter_map(|_| taken.take()).for_each(&mut callback),
+        )
     }
 
     /// Subscribes to a type in room `msg`, with the middleware's default quality of service. A message with a text that
@@ -153,23 +162,22 @@ impl RosNode {
         qos: QosProfile,
         mut callback: impl FnMut(serde_json::Value) + Send + 'static,
     ) -> Result<(), RosError> {
-        if let Some(listener) = &self.listener {
-            let (topic, type_name) = (self.own_name(topic), type_name.to_owned());
-            return listener.ask(PATIENCE, move |node| {
-                node.subscribe_json(&topic, &type_name, qos, callback)
-            })?;
-        }
-        let stream = self
-            .node
-            .subscribe_untyped(topic, type_name, qos)
-            .map_err(|error| entity("subscription", topic, &error))?;
-        // A message without a JSON form is dropped. r2r's only reason is a number that is NaN or infinite.
-        self.drain(stream, move |message| {
-            if let Ok(message) = message {
-                callback(message);
-            }
-        });
-        Ok(())
+        let support = support(topic, type_name)?;
+        let subscription = Arc::new(Subscription::<Serialized>::untyped(
+            &self.node, topic, support, qos,
+        )?);
+        let (taken, type_name) = (Arc::clone(&subscription), type_name.to_owned());
+        let json = move || {
+            let bytes = taken.take_serialized()?;
+            let mut message = WrappedNativeMsgUntyped::new_from(&type_name).ok()?;
+            message.from_serialized_bytes(&bytes).ok()?;
+            // A message without a JSON form is dropped: one with a number that is NaN or infinite.
+            message.to_json().ok()
+        };
+        self.keep(
+            |mark| subscription.listen(mark),
+            move |count| (0..count).filter_map(|_| json()).for_each(&mut callback),
+        )
     }
 
     /// Serves a service. `callback` receives every request and answers it, immediately or later, from any thread.
@@ -180,33 +188,44 @@ impl RosNode {
         &mut self,
         name: &str,
         qos: QosProfile,
-        callback: impl FnMut(ServiceRequest<S>) + Send + 'static,
-    ) -> Result<(), RosError>
-    where
-        S::Request: Send,
-    {
+        mut callback: impl FnMut(S::Request, Reply<S>) + Send + 'static,
+    ) -> Result<(), RosError> {
         self.types.note_service::<S>();
-        let stream = self
-            .node
-            .create_service::<S>(name, qos)
-            .map_err(|error| entity("service", name, &error))?;
-        self.drain(stream, callback);
-        Ok(())
+        let service = Arc::new(Service::<S>::new(&self.node, name, qos)?);
+        let taken = Arc::clone(&service);
+        self.keep(
+            |mark| service.listen(mark),
+            move |count| {
+                let requests = (0..count).filter_map(|_| taken.take());
+                requests.for_each(|(request, reply)| callback(request, reply));
+            },
+        )
     }
 
-    /// Creates a publisher. Only one thread at a time may send its messages.
+    /// Creates a publisher.
     ///
     /// # Errors
     /// [`RosError::Entity`].
-    pub fn publisher<T: WrappedTypesupport>(
+    pub fn publisher<T: WrappedTypesupport + 'static>(
         &mut self,
         topic: &str,
         qos: QosProfile,
     ) -> Result<Publisher<T>, RosError> {
         self.types.note_message::<T>();
-        self.node
-            .create_publisher(topic, qos)
-            .map_err(|error| entity("publisher", topic, &error))
+        Publisher::new(&self.node, topic, qos)
+    }
+
+    /// Creates a publisher of a type that is only known by name.
+    ///
+    /// # Errors
+    /// [`RosError::Entity`].
+    pub(super) fn publisher_of(
+        &mut self,
+        topic: &str,
+        type_name: &str,
+        qos: QosProfile,
+    ) -> Result<Publisher<Serialized>, RosError> {
+        Publisher::untyped(&self.node, topic, support(topic, type_name)?, qos)
     }
 
     /// Creates a service client, with a probe of its server's availability.
@@ -216,37 +235,32 @@ impl RosNode {
     pub fn client<S>(&mut self, name: &str) -> Result<Caller<S::Response>, RosError>
     where
         S: WrappedServiceTypeSupport + 'static,
-        S::Request: Send + 'static,
         S::Response: Send + 'static,
     {
         self.types.note_service::<S>();
         let answers = QosProfile::services_default().keep_last(MAX_ANSWERS);
-        let client = self
-            .node
-            .create_client::<S>(name, answers)
-            .map_err(|error| entity("client", name, &error))?;
-        let client = Arc::new(client);
-        let asked = Arc::clone(&client);
+        let client = Client::<S>::new(&self.node, name, answers)?;
+        let (asked, sender, taken) = (client.clone(), client.clone(), client.clone());
         let probe = Probe {
-            register: Box::new(move || {
-                r2r::Node::is_available(&*asked)
-                    .ok()
-                    .map(|future| future.map(|answer| answer.is_ok()).boxed())
-            }),
+            is_available: Box::new(move || asked.is_available()),
             replies: self.names.reply_topic(name),
         };
         let send = Box::new(move |request: &dyn std::any::Any| {
             let request = request
                 .downcast_ref::<S::Request>()
                 .ok_or(RosError::WrongPayload("request of the service"))?;
-            match client.request(request) {
-                Ok(future) => Ok(future
-                    .map(|answer| answer.map_err(|error| RosError::Send(error.to_string())))
-                    .boxed()),
-                Err(error) => Err(RosError::Send(error.to_string())),
-            }
+            sender.send(request)
         });
-        Ok(self.caller(send, probe))
+        let caller = Caller::new(send, Some(probe));
+        let mut deliver = caller.deliver();
+        self.keep(
+            |mark| client.listen(mark),
+            move |count| {
+                let answers = (0..count).filter_map(|_| taken.take());
+                answers.for_each(|(number, answer)| deliver(number, answer));
+            },
+        )?;
+        Ok(caller)
     }
 
     /// Watches the servers of some clients. Calls `callback` with true when all of them are present, and with false
@@ -256,55 +270,58 @@ impl RosNode {
         probes: impl IntoIterator<Item = Probe>,
         callback: impl FnMut(bool) + Send + 'static,
     ) {
-        self.server_checks.watch(Watch::new(probes, callback));
+        self.watches.push(Watch::new(probes, callback));
+        self.check_servers_fast();
     }
 
     /// Watches the publishers of a server's topic while the server is `busy`: calls `changed` when there is a new
-    /// publisher since the last check, or none any more. The listening node does the check: it is awake most often, so
-    /// a check costs little. Only [`RosNode::watch`] finds out what happened to the server; without this hint it checks
-    /// seldom.
-    ///
-    /// # Errors
-    /// [`RosError`] if that node does not answer.
+    /// publisher since the last check, or none any more. Only [`RosNode::watch`] finds out what happened to the server;
+    /// without this hint it checks seldom.
     pub(super) fn watch_publishers(
         &mut self,
         topic: &str,
         busy: impl Fn() -> bool + Send + 'static,
         changed: impl Fn() + Send + 'static,
-    ) -> Result<(), RosError> {
+    ) {
         let topic = self.names.topic(topic);
         let mut known = None;
-        let check = move |node: &r2r::Node| {
+        self.busy_checks.push(Box::new(move |node| {
             if !busy() {
                 known = None;
                 return false;
             }
-            if let Ok(publishers) = node.get_publishers_info_by_topic(&topic, false) {
-                let found: BTreeSet<_> = publishers.iter().map(|one| one.endpoint_gid).collect();
+            if let Ok(publishers) = node.publishers(&topic, false) {
+                let found: BTreeSet<_> = publishers.into_iter().map(|one| one.gid).collect();
                 let before = known.replace(found.clone()).unwrap_or_else(|| found.clone());
                 if !found.is_subset(&before) || found.is_empty() && !before.is_empty() {
                     changed();
                 }
             }
             true
-        };
-        match &self.listener {
-            Some(listener) => listener.ask(PATIENCE, move |node| node.server_checks.watch_busy(check)),
-            None => {
-                self.server_checks.watch_busy(check);
-                Ok(())
-            }
-        }
+        }));
     }
 
-    /// Calls `act` repeatedly. With a period of zero: after every spin, however long the next spin waits.
+    /// Checks the servers that have a goal.
+    fn check_busy_servers(&mut self, now: Instant) {
+        self.is_busy = false;
+        for check in &mut self.busy_checks {
+            self.is_busy |= check(&self.node);
+        }
+        self.next_busy_check = now + BUSY_CHECK_PERIOD;
+    }
+
+    /// Calls `act` repeatedly. With a period of zero: whenever the thread was awake, and at least twice a second.
     pub fn every(&mut self, period: Duration, mut act: impl FnMut() + Send + 'static) {
         self.every_with_node(period, move |_| act());
     }
 
-    /// Like [`RosNode::every`], for actions that read the node or the graph.
-    pub fn every_with_node(&mut self, period: Duration, mut act: impl FnMut(&r2r::Node) + Send + 'static) {
-        self.timer(period, TimerTrigger::default(), move |node| {
+    /// Like [`RosNode::every`], for actions that read the graph.
+    pub(super) fn every_with_node(
+        &mut self,
+        period: Duration,
+        mut act: impl FnMut(&rcl::Node) + Send + 'static,
+    ) {
+        self.whenever_due_with_node(period, &TimerTrigger::default(), move |node| {
             act(node);
             period
         });
@@ -314,105 +331,78 @@ impl RosNode {
     pub fn whenever_due(
         &mut self,
         first: Duration,
-        trigger: TimerTrigger,
+        trigger: &TimerTrigger,
         mut act: impl FnMut() -> Duration + Send + 'static,
     ) {
-        self.timer(first, trigger, move |_| act());
+        self.whenever_due_with_node(first, trigger, move |_| act());
     }
 
-    /// Like [`RosNode::whenever_due`], on the thread of the listening node. It is awake most often, and its waits cost
-    /// least.
-    ///
-    /// # Errors
-    /// [`RosError`] if that node does not answer.
-    pub(super) fn whenever_due_on_listener(
-        &mut self,
-        first: Duration,
-        trigger: TimerTrigger,
-        act: impl FnMut() -> Duration + Send + 'static,
-    ) -> Result<(), RosError> {
-        match &self.listener {
-            Some(listener) => listener.ask(PATIENCE, move |node| node.whenever_due(first, trigger, act)),
-            None => {
-                self.whenever_due(first, trigger, act);
-                Ok(())
-            }
-        }
-    }
-
-    /// Like [`RosNode::whenever_due`], for actions that read the node or the graph.
+    /// Like [`RosNode::whenever_due`], for actions that read the graph.
     pub(super) fn whenever_due_with_node(
         &mut self,
         first: Duration,
-        trigger: TimerTrigger,
-        act: impl FnMut(&r2r::Node) -> Duration + Send + 'static,
+        trigger: &TimerTrigger,
+        act: impl FnMut(&rcl::Node) -> Duration + Send + 'static,
     ) {
-        self.timer(first, trigger, act);
+        trigger.wakes(&self.ready);
+        self.timers.push(Timer::new(first, trigger.clone(), act));
     }
 
-    fn timer(
-        &mut self,
-        period: Duration,
-        trigger: TimerTrigger,
-        act: impl FnMut(&r2r::Node) -> Duration + Send + 'static,
-    ) {
-        self.timers.push(Timer::new(period, trigger, act));
-    }
-
-    fn caller<R: Send + 'static>(&mut self, send: Sender<R>, probe: Probe) -> Caller<R> {
-        let caller = Caller::new(send, Some(probe));
-        self.drains.push(caller.drain());
-        caller
-    }
-
-    fn drain<T: 'static>(
-        &mut self,
-        mut stream: impl Stream<Item = T> + Unpin + Send + 'static,
-        mut callback: impl FnMut(T) + Send + 'static,
-    ) {
-        self.drains.push(Box::new(move || {
-            let mut any = false;
-            while let Some(Some(item)) = stream.next().now_or_never() {
-                callback(item);
-                any = true;
-            }
-            any
-        }));
-    }
-
-    /// The time until the next timer or check is due.
-    fn next_timeout(&self, now: Instant) -> Duration {
+    /// The time at which the next timer or check is due.
+    pub(super) fn next_due(&self) -> Option<Instant> {
         let due = self.timers.iter().filter_map(Timer::due);
-        due.chain(self.server_checks.due())
+        let check = (!self.watches.is_empty()).then_some(self.next_check);
+        let busy = self.is_busy.then_some(self.next_busy_check);
+        due.chain(check)
+            .chain(busy)
             .chain(self.retries.iter().map(Retry::due))
             .min()
-            .map_or(Duration::MAX, |due| due.saturating_duration_since(now))
     }
 
-    /// Runs one spin from `now` on, which waits for `most` at most, and handles all messages that it took. Returns how
-    /// long the spin was allowed to wait, and whether there were messages.
-    pub(super) fn spin(&mut self, now: Instant, most: Duration) -> (Duration, bool) {
-        let most = if self.server_checks.begin(&self.node, now) {
-            Duration::ZERO
-        } else {
-            most
-        };
-        let timeout = self.next_timeout(now).min(most);
-        self.node.spin_once(timeout);
-        // Handle the messages of a server before its absence: a server that sends a result and exits has sent a result.
-        let mut any = false;
-        for drain in &mut self.drains {
-            any |= drain();
+    /// Handles all messages that have arrived, and everything that is due.
+    pub(super) fn run_once(&mut self) {
+        let now = Instant::now();
+        let is_check = self.next_check <= now && !self.watches.is_empty();
+        if is_check {
+            let fast = now < self.fast_checks_until;
+            self.next_check = now + if fast { FAST_CHECK_PERIOD } else { CHECK_PERIOD };
+            let writers = |topic: &str| writers(&self.node, topic);
+            for watch in &mut self.watches {
+                watch.look(&writers);
+            }
         }
-        self.server_checks.end(&self.node, now);
+        if self.next_busy_check <= now {
+            self.check_busy_servers(now);
+        }
+        // Handle the messages of a server before its absence: a server that sends a result and exits has sent a result.
+        self.take_messages();
+        if is_check {
+            let mut is_gone = false;
+            for watch in &mut self.watches {
+                is_gone |= watch.report() == Some(false);
+            }
+            if is_gone {
+                self.check_servers_fast();
+            }
+        }
         self.run_due_timers();
         self.run_due_retries(now);
-        (timeout, any)
+    }
+
+    fn take_messages(&mut self) {
+        self.ready.take(&mut self.marked);
+        for entity in &self.marked {
+            if let Some((mark, take)) = self.entities.get_mut(entity) {
+                take(mark.take());
+            }
+        }
     }
 
     /// Starts frequent checks: a server was opened or lost, and a leaf may be waiting for it.
     pub(super) fn check_servers_fast(&mut self) {
-        self.server_checks.check_fast();
+        let now = Instant::now();
+        self.next_check = now;
+        self.fast_checks_until = now + FAST_CHECK_DURATION;
     }
 
     /// Runs the timers that are due.
@@ -422,18 +412,20 @@ impl RosNode {
             timer.run_if_due(&self.node, now);
         }
     }
-
-    /// The number of entities that receive messages on this node.
-    pub(super) fn entities(&self) -> usize {
-        self.drains.len()
-    }
 }
 
-fn entity(what: &'static str, name: &str, error: &r2r::Error) -> RosError {
-    RosError::Entity {
-        what,
-        name: name.to_owned(),
-        reason: error.to_string(),
+/// The type support of a message type of this build.
+fn support(
+    topic: &str,
+    type_name: &str,
+) -> Result<&'static r2r_rcl::rosidl_message_type_support_t, RosError> {
+    match WrappedNativeMsgUntyped::new_from(type_name) {
+        Ok(message) => Ok(message.ts),
+        Err(error) => Err(RosError::Entity {
+            what: "endpoint",
+            name: topic.to_owned(),
+            reason: error.to_string(),
+        }),
     }
 }
 
@@ -441,15 +433,22 @@ fn entity(what: &'static str, name: &str, error: &r2r::Error) -> RosError {
 pub(super) type Gid = Box<[u8]>;
 
 /// The endpoints that write to a DDS topic. Empty if they are not known.
-pub(super) fn writers(node: &r2r::Node, topic: &str) -> BTreeSet<Gid> {
-    let infos = node.get_publishers_info_by_topic(topic, true).unwrap_or_default();
-    infos
-        .into_iter()
-        .map(|info| Gid::from(info.endpoint_gid))
-        .collect()
+fn writers(node: &rcl::Node, topic: &str) -> BTreeSet<Gid> {
+    let endpoints = node.publishers(topic, true).unwrap_or_default();
+    endpoints.into_iter().map(|endpoint| endpoint.gid).collect()
 }
 
-/// The maximum number of answers to one client at once. r2r takes one answer per spin, and waits for a dropped answer
-/// until the process ends. A server answers all requests for a goal's result when the goal ends, and twenty leaves may
-/// call one service.
+/// The maximum number of answers to one client at once. A server answers all requests for a goal's result when the goal
+/// ends, twenty leaves may call one service, and the answers to other clients of the server use the same room.
 const MAX_ANSWERS: usize = 1000;
+
+/// The period of the checks for servers. The middleware has no callback for a change of the graph. The absence of a
+/// server that shuts down is detected within twice this period, which is less than the default time for a server's
+/// answer; that of a killed server when the middleware's lease on it ends.
+const CHECK_PERIOD: Duration = Duration::from_millis(400);
+/// The same for servers that have a goal.
+const BUSY_CHECK_PERIOD: Duration = Duration::from_millis(100);
+/// The same during `FAST_CHECK_DURATION` after a server was opened or lost: a goal may be waiting for it.
+const FAST_CHECK_PERIOD: Duration = Duration::from_millis(10);
+/// The duration of frequent checks.
+const FAST_CHECK_DURATION: Duration = Duration::from_secs(5);

@@ -7,7 +7,7 @@ use super::RosNode;
 /// The time from the first failure to the next attempt. It doubles with each failure.
 const DELAY: Duration = Duration::from_secs(1);
 
-/// The number of attempts. r2r never destroys an entity, so what a failed attempt has created remains.
+/// The number of attempts. What a failed attempt has created remains until the end of the node.
 const MAX_ATTEMPTS: u32 = 8;
 
 type Create<N> = Box<dyn FnMut(&mut N) -> Result<(), String> + Send>;

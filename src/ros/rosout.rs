@@ -20,7 +20,7 @@ use crate::msg::Stamp;
 const QUEUE: usize = 512;
 
 /// A layer for `tracing` that publishes the lines that pass its filter on `/rosout`. Since Jazzy rcl leaves this to
-/// client libraries, and r2r does not do it.
+/// client libraries.
 ///
 /// It is created before there is a node, so logging can be set up first. Lines wait until [`Rosout::attach`].
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl Rosout {
             .transient_local()
             .lifespan(Duration::from_secs(10));
         let publisher = node.publisher::<Log>("/rosout", qos)?;
-        // Runs after every spin of the node's thread.
+        // Runs whenever the node's thread was awake.
         node.every(Duration::ZERO, move || {
             while let Ok(line) = self.lines.try_recv() {
                 let stamp = if clock.is_simulated() {

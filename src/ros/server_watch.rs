@@ -2,16 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
-
 use super::node::Gid;
-
-pub(super) type Register = Box<dyn Fn() -> Option<BoxFuture<'static, bool>> + Send>;
 
 /// Checks whether the server of one client is present, and which server it is.
 pub struct Probe {
-    pub(super) register: Register,
+    pub(super) is_available: Box<dyn Fn() -> bool + Send>,
     /// The DDS topic of the server's answers.
     pub(super) replies: String,
 }
@@ -24,57 +19,32 @@ impl std::fmt::Debug for Probe {
 
 /// The maximum number of checks of a server that answers but lacks endpoints: half a second of frequent checks.
 const MAX_INCOMPLETE: u32 = 50;
-/// The state of one probe. r2r only reports "became available", and only at the start of a spin. So a query without an
-/// answer in the next spin means no. The query stays open, because a new one would be added to it, not replace it.
-pub(super) struct ProbeState {
+
+/// The state of one probe.
+struct ProbeState {
     probe: Probe,
-    pending: Option<BoxFuture<'static, bool>>,
-    present: bool,
+    is_present: bool,
     /// The endpoints that answered when the server was last found.
     known: BTreeSet<Gid>,
 }
 
 impl ProbeState {
-    fn new(probe: Probe) -> Self {
-        Self {
-            probe,
-            pending: None,
-            present: false,
-            known: BTreeSet::new(),
-        }
-    }
-
-    fn ask(&mut self) {
-        if self.pending.is_none() {
-            self.pending = (self.probe.register)();
-        }
+    fn ask(&mut self) -> bool {
+        self.is_present = (self.probe.is_available)();
+        self.is_present
     }
 
     /// Whether there is an endpoint that did not exist when the server was found.
     fn is_replaced(&self, writers: Writers<'_>) -> bool {
         !self.known.is_empty() && !writers(&self.probe.replies).is_subset(&self.known)
     }
-
-    /// Whether the query was answered with yes. A query without an answer means that the server is absent.
-    fn poll(&mut self) -> bool {
-        let Some(pending) = &mut self.pending else {
-            return false;
-        };
-        let answer = pending.now_or_never();
-        self.present = answer == Some(true);
-        if answer.is_some() {
-            self.pending = None;
-        }
-        self.present
-    }
 }
 
 /// Finds the endpoints of a DDS topic.
 pub(super) type Writers<'a> = &'a dyn Fn(&str) -> BTreeSet<Gid>;
 
-/// Watches the services of one server. Each query walks through the whole graph, and an open query does so in every
-/// spin: with all three queries open for every absent server, they used half of the node's processor time. So one query
-/// is open for all, in turn, until its answer changes.
+/// Watches the services of one server. Each query walks through the whole graph. So a check of a present server asks for
+/// one of its services, in turn, and a check of an absent one asks until the first answer is no.
 ///
 /// A server that is killed and restarted is never absent: the graph keeps the endpoints of the dead one until its lease
 /// ends, 20 s by default. So a new endpoint counts as a server that has disappeared and come back: requests to the dead
@@ -82,19 +52,12 @@ pub(super) type Writers<'a> = &'a dyn Fn(&str) -> BTreeSet<Gid>;
 pub(super) struct Watch {
     probes: Vec<ProbeState>,
     turn: usize,
-    pub(super) present: bool,
+    is_present: bool,
+    /// What the last check has found, until it is reported.
+    found: bool,
     /// The number of checks in which all queries were answered with yes and endpoints were missing.
     incomplete: u32,
     callback: Box<dyn FnMut(bool) + Send>,
-}
-
-/// The result of [`Watch::end`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Found {
-    Nothing,
-    /// More queries can be sent at once.
-    Hint,
-    Change(bool),
 }
 
 impl Watch {
@@ -102,43 +65,51 @@ impl Watch {
         probes: impl IntoIterator<Item = Probe>,
         callback: impl FnMut(bool) + Send + 'static,
     ) -> Self {
+        let state = |probe| ProbeState {
+            probe,
+            is_present: false,
+            known: BTreeSet::new(),
+        };
         Self {
-            probes: probes.into_iter().map(ProbeState::new).collect(),
+            probes: probes.into_iter().map(state).collect(),
             turn: 0,
-            present: false,
+            is_present: false,
+            found: false,
             incomplete: 0,
             callback: Box::new(callback),
         }
     }
 
-    pub(super) fn is_query_open(&self) -> bool {
-        self.probes.iter().any(|probe| probe.pending.is_some())
-    }
-
-    /// Sends the next query. Returns whether the server was replaced by another one.
-    pub(super) fn begin(&mut self, writers: Writers<'_>) -> bool {
-        if self.is_query_open() || self.probes.is_empty() {
-            return false;
-        }
-        self.turn = (self.turn + 1) % self.probes.len();
-        let Some(probe) = self.probes.get_mut(self.turn) else {
-            return false;
+    /// Checks the server. [`Watch::report`] reports the result, after the messages that have arrived by now are handled.
+    pub(super) fn look(&mut self, writers: Writers<'_>) {
+        self.found = if self.is_present {
+            self.is_still_present(writers)
+        } else {
+            self.probes
+                .iter_mut()
+                .all(|probe| probe.is_present || probe.ask())
+                && self.is_complete(writers)
         };
-        let replaced = self.present && probe.is_replaced(writers);
-        probe.ask();
-        if replaced {
-            self.change(false);
-        }
-        replaced
     }
 
-    fn change(&mut self, present: bool) {
-        self.present = present;
-        if !present {
-            // One service is absent: all must be found again.
-            self.probes.iter_mut().for_each(|probe| probe.present = false);
+    /// Reports the result of the last check, if it has changed, and returns it then.
+    pub(super) fn report(&mut self) -> Option<bool> {
+        if self.found == self.is_present {
+            return None;
         }
-        (self.callback)(present);
+        self.is_present = self.found;
+        if !self.is_present {
+            // One service is absent: all must be found again.
+            self.probes.iter_mut().for_each(|probe| probe.is_present = false);
+        }
+        (self.callback)(self.is_present);
+        Some(self.is_present)
+    }
+
+    fn is_still_present(&mut self, writers: Writers<'_>) -> bool {
+        self.turn = (self.turn + 1) % self.probes.len().max(1);
+        let probe = self.probes.get_mut(self.turn);
+        probe.is_none_or(|probe| !probe.is_replaced(writers) && probe.ask())
     }
 
     /// Whether all endpoints of the present server are known; if so, stores them. Endpoints are discovered one after
@@ -153,7 +124,7 @@ impl Watch {
         if !equal && self.incomplete < MAX_INCOMPLETE {
             self.incomplete += 1;
             // Query them again.
-            self.probes.iter_mut().for_each(|probe| probe.present = false);
+            self.probes.iter_mut().for_each(|probe| probe.is_present = false);
             return false;
         }
         self.incomplete = 0;
@@ -162,124 +133,78 @@ impl Watch {
         }
         true
     }
-
-    pub(super) fn end(&mut self, writers: Writers<'_>) -> Found {
-        let mut answered = false;
-        for probe in &mut self.probes {
-            answered |= probe.poll();
-        }
-        let mut present = self.probes.iter().all(|probe| probe.present);
-        if present && !self.present {
-            present = self.is_complete(writers);
-            if !present {
-                return Found::Nothing;
-            }
-        }
-        if present != self.present {
-            self.change(present);
-            return Found::Change(present);
-        }
-        if answered && !present && !self.is_query_open() {
-            let missing = self.probes.iter_mut().filter(|probe| !probe.present);
-            missing.for_each(ProbeState::ask);
-            return Found::Hint;
-        }
-        Found::Nothing
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::sync::{Arc, Mutex};
-
-    use futures::channel::oneshot;
 
     use super::*;
 
-    /// A fake of r2r's service: keeps the queries, and answers them when the service becomes available.
+    /// A service, and the number of queries for it.
     #[derive(Clone, Default)]
     struct Service {
-        waiting: Arc<Mutex<Vec<oneshot::Sender<bool>>>>,
+        is_there: Arc<AtomicBool>,
         asked: Arc<AtomicUsize>,
     }
 
     impl Service {
-        fn probe(&self) -> Probe {
-            self.probe_named("")
-        }
-
-        fn probe_named(&self, replies: &str) -> Probe {
+        fn probe(&self, replies: &str) -> Probe {
             let service = self.clone();
-            let register = Box::new(move || {
-                let (sender, receiver) = oneshot::channel();
-                service.waiting.lock().unwrap().push(sender);
-                service.asked.fetch_add(1, Ordering::Relaxed);
-                Some(receiver.map(|answer| answer.unwrap_or(false)).boxed())
-            });
             Probe {
-                register,
+                is_available: Box::new(move || {
+                    service.asked.fetch_add(1, Ordering::Relaxed);
+                    service.is_there.load(Ordering::Relaxed)
+                }),
                 replies: replies.to_owned(),
             }
-        }
-
-        fn poll(&self, there: bool) {
-            if there {
-                for sender in self.waiting.lock().unwrap().drain(..) {
-                    let _ = sender.send(true);
-                }
-            }
-        }
-
-        fn waiting(&self) -> usize {
-            self.waiting.lock().unwrap().len()
         }
     }
 
     #[test]
-    fn one_query_is_open_at_a_time_and_none_is_sent_twice() {
+    fn a_check_asks_for_one_service_of_a_server_that_does_not_change() {
         let services: [Service; 3] = Default::default();
         let unknown = |_: &str| BTreeSet::new();
-        let mut watch = Watch::new(services.iter().map(Service::probe), |_| {});
+        let mut watch = Watch::new(services.iter().map(|service| service.probe("")), |_| {});
         let mut round = |there: [bool; 3]| {
-            watch.begin(&unknown);
             for (service, there) in services.iter().zip(there) {
-                service.poll(there);
+                service.is_there.store(there, Ordering::Relaxed);
+                service.asked.store(0, Ordering::Relaxed);
             }
-            watch.end(&unknown)
+            watch.look(&unknown);
+            let asked = |service: &Service| service.asked.load(Ordering::Relaxed);
+            (watch.report(), services.iter().map(asked).sum::<usize>())
         };
-        for _ in 0..5 {
-            assert_eq!(round([false; 3]), Found::Nothing);
-            assert_eq!(services.iter().map(Service::waiting).sum::<usize>(), 1);
-        }
-        assert_eq!(round([true, true, false]), Found::Hint);
+        assert_eq!(round([false; 3]), (None, 1));
+        assert_eq!(round([false, true, true]), (None, 1));
+        assert_eq!(round([true, true, false]), (None, 3));
         assert_eq!(
             round([true, true, false]),
-            Found::Nothing,
+            (None, 1),
             "two of three are not enough"
         );
-        assert_eq!(round([true; 3]), Found::Change(true));
-        let before: usize = services.iter().map(|s| s.asked.load(Ordering::Relaxed)).sum();
+        assert_eq!(round([true; 3]), (Some(true), 1));
         for _ in 0..6 {
-            assert_eq!(round([true; 3]), Found::Nothing);
+            assert_eq!(round([true; 3]), (None, 1));
         }
-        let after: usize = services.iter().map(|s| s.asked.load(Ordering::Relaxed)).sum();
-        assert_eq!(after - before, 6);
-        assert_eq!(round([false; 3]), Found::Change(false));
-        assert_eq!(round([false; 3]), Found::Nothing);
-        assert_eq!(round([true; 3]), Found::Hint);
-        assert_eq!(round([true; 3]), Found::Change(true));
+        let gone = (0..3).filter(|_| round([true, false, true]).0 == Some(false));
+        assert_eq!(gone.count(), 1, "each has its turn");
+        assert_eq!(round([true; 3]).0, Some(true));
     }
 
     /// A watch of a server with two services. Their dead predecessors stay on the graph, so every query is answered
     /// with yes. Each call does six checks of the endpoints and returns the reported changes.
     fn watched() -> impl FnMut(&[u8], &[u8]) -> Vec<bool> {
         let services: [Service; 2] = Default::default();
+        services
+            .iter()
+            .for_each(|service| service.is_there.store(true, Ordering::Relaxed));
         let reported = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&reported);
         let probes = services.iter().zip(["goal", "result"]);
         let mut watch = Watch::new(
-            probes.map(|(service, replies)| service.probe_named(replies)),
+            probes.map(|(service, replies)| service.probe(replies)),
             move |present| sink.lock().unwrap().push(present),
         );
         move |goal: &[u8], result: &[u8]| {
@@ -288,9 +213,8 @@ mod tests {
                 of.iter().map(|gid| Gid::from([*gid])).collect()
             };
             for _ in 0..6 {
-                watch.begin(&writers);
-                services.iter().for_each(|service| service.poll(true));
-                watch.end(&writers);
+                watch.look(&writers);
+                watch.report();
             }
             std::mem::take(&mut *reported.lock().unwrap())
         }

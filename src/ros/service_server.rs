@@ -1,15 +1,15 @@
 //! The server side of a service.
 
-use r2r::{QosProfile, ServiceRequest};
+use r2r::QosProfile;
 
 use super::convert::{Convert, ServiceType};
-use super::{RosError, RosNode, answers};
+use super::{Reply, RosError, RosNode, answers};
 
 /// A request to a service. If it is dropped without an answer, the default response is sent, so no client waits
 /// forever.
 pub struct ServiceCall<S: ServiceType> {
     request: S::Request,
-    answer: Option<ServiceRequest<S::Wire>>,
+    reply: Option<Reply<S::Wire>>,
 }
 
 impl<S: ServiceType> std::fmt::Debug for ServiceCall<S> {
@@ -31,19 +31,19 @@ impl<S: ServiceType> ServiceCall<S> {
 
     /// Never answers: the client waits until its timeout. For simulated faults.
     pub fn ignore(mut self) {
-        self.answer = None;
+        self.reply = None;
     }
 
     fn send(&mut self, response: &S::Response) {
-        if let Some(request) = self.answer.take() {
-            answers::answer(request, response.to_wire());
+        if let Some(reply) = self.reply.take() {
+            answers::answer(reply, response.to_wire());
         }
     }
 }
 
 impl<S: ServiceType> Drop for ServiceCall<S> {
     fn drop(&mut self) {
-        if self.answer.is_some() {
+        if self.reply.is_some() {
             self.send(&S::Response::default());
         }
     }
@@ -59,10 +59,10 @@ pub fn serve_service<S: ServiceType>(
     name: &str,
     mut handler: impl FnMut(ServiceCall<S>) + Send + 'static,
 ) -> Result<(), RosError> {
-    node.serve::<S::Wire>(name, QosProfile::services_default(), move |request| {
+    node.serve::<S::Wire>(name, QosProfile::services_default(), move |request, reply| {
         handler(ServiceCall {
-            request: S::Request::from_wire(request.message.clone()),
-            answer: Some(request),
+            request: S::Request::from_wire(request),
+            reply: Some(reply),
         });
     })
 }

@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 
 use super::goal_tracker::{GoalTrackerHandle, Input};
-use super::interrupt::Interrupt;
 use super::node::Gid;
-use super::{RosHandle, TimerTrigger};
+use super::{RosHandle, TimerTrigger, rcl};
 use crate::goal::Command;
 
 /// The time from the first endpoint of a robot on the graph to its last: participants of Fast DDS repeat their
@@ -21,9 +20,6 @@ const CHECK_PERIOD: Duration = Duration::from_millis(500);
 
 /// Every ROS node publishes this topic once, under the name that the remapping rules of its process set.
 const PARAMETER_EVENTS: &str = "/parameter_events";
-/// Every node of this program also publishes this topic. It finds two nodes with one name and different remapping rules
-/// for [`PARAMETER_EVENTS`]. There are no rules for all topics of a node, and there is no reason to remap this one.
-const INTERRUPT_TOPIC: &str = Interrupt::TOPIC;
 /// The graph's name for a node whose name has not arrived yet. It may be the name of this node.
 const UNKNOWN: &str = "_NODE_NAME_UNKNOWN_";
 /// Maximum time until a name arrives. The endpoints of a program that is not a ROS node (a bridge of DDS, an agent of
@@ -51,10 +47,7 @@ impl Takeover {
         self.active.store(active, Ordering::Release);
         self.trigger.give();
         let ros = goal_tracker.ros();
-        if self.has_started.swap(true, Ordering::AcqRel) {
-            // The node's thread checks when it is awake.
-            ros.post(|_| {});
-        } else {
+        if !self.has_started.swap(true, Ordering::AcqRel) {
             self.start_checks(ros, goal_tracker.without_outbox());
         }
     }
@@ -65,18 +58,19 @@ impl Takeover {
             ros.full_name(),
             (ros.namespace().to_owned(), ros.name().to_owned()),
         );
-        let (parameter_topic, interrupt_topic) = (ros.topic(PARAMETER_EVENTS), ros.topic(INTERRUPT_TOPIC));
+        let parameter_topic = ros.topic(PARAMETER_EVENTS);
         let mut counter = SameNameCounter::default();
         let (mut last_sent, mut has_warned) = (false, false);
-        let check = move |node: &r2r::Node| {
+        let check = move |node: &rcl::Node| {
             let active = active.load(Ordering::Acquire);
             let (named, unknown) = if active {
                 // If the graph cannot be read, another node may have the name.
                 let (named, unknown) = publishers(node, &parameter_topic, &own_name)
                     .map_or((0, 1), |publishers| counter.count(publishers, Instant::now()));
-                let by_interrupt_topic = publishers(node, &interrupt_topic, &own_name)
-                    .map_or(0, |publishers| count_same_name(&publishers));
-                (named.max(by_interrupt_topic), unknown)
+                // This finds a node whose process renames [`PARAMETER_EVENTS`].
+                let nodes = node.nodes().unwrap_or_default();
+                let by_name = nodes.into_iter().filter(|node| *node == own_name).count();
+                (named.max(by_name), unknown)
             } else {
                 (0, 0)
             };
@@ -96,7 +90,7 @@ impl Takeover {
             }
             CHECK_PERIOD
         };
-        ros.post(move |node| node.whenever_due_with_node(CHECK_PERIOD, trigger, check));
+        ros.post(move |node| node.whenever_due_with_node(CHECK_PERIOD, &trigger, check));
     }
 }
 
@@ -108,18 +102,18 @@ enum Owner {
     Other,
 }
 
-/// The publishers of a topic that every node publishes. A node's guardian and its listener have their own names.
-fn publishers(node: &r2r::Node, topic: &str, name: &(String, String)) -> Option<Vec<(Gid, Owner)>> {
-    let infos = node.get_publishers_info_by_topic(topic, false).ok()?;
+/// The publishers of a topic that every node publishes. A node's guardian has its own name.
+fn publishers(node: &rcl::Node, topic: &str, name: &(String, String)) -> Option<Vec<(Gid, Owner)>> {
+    let infos = node.publishers(topic, false).ok()?;
     let publishers = infos.into_iter().map(|info| {
-        let owner = if (&info.node_namespace, &info.node_name) == (&name.0, &name.1) {
+        let owner = if (&info.namespace, &info.node) == (&name.0, &name.1) {
             Owner::SameName
-        } else if info.node_name == UNKNOWN {
+        } else if info.node == UNKNOWN {
             Owner::Unknown
         } else {
             Owner::Other
         };
-        (Gid::from(info.endpoint_gid), owner)
+        (info.gid, owner)
     });
     Some(publishers.collect())
 }

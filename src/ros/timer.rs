@@ -1,8 +1,11 @@
 //! Repeated actions of a node's thread.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+use super::rcl;
+use super::ready::Ready;
 
 /// Timers with this period or a longer one may run early, by a quarter of the period.
 const PATIENT_PERIOD: Duration = Duration::from_millis(100);
@@ -12,21 +15,36 @@ pub(super) struct Timer {
     period: Duration,
     next: Instant,
     trigger: TimerTrigger,
-    act: Box<dyn FnMut(&r2r::Node) -> Duration + Send>,
+    act: Box<dyn FnMut(&rcl::Node) -> Duration + Send>,
 }
 
-/// Makes a timer due, from any thread. The timer runs when the node's thread is awake next.
+/// Makes a timer due, from any thread, and wakes the node's thread.
 #[derive(Clone, Default, Debug)]
-pub struct TimerTrigger(Arc<AtomicBool>);
+pub struct TimerTrigger(Arc<TriggerState>);
+
+#[derive(Default, Debug)]
+struct TriggerState {
+    is_given: AtomicBool,
+    /// Set when the timer is created.
+    ready: OnceLock<Ready>,
+}
 
 impl TimerTrigger {
     /// Makes the timer due.
     pub fn give(&self) {
-        self.0.store(true, Ordering::Release);
+        self.0.is_given.store(true, Ordering::Release);
+        if let Some(ready) = self.0.ready.get() {
+            ready.wake();
+        }
+    }
+
+    /// Wakes this thread from now on.
+    pub(super) fn wakes(&self, ready: &Ready) {
+        self.0.ready.get_or_init(|| ready.clone());
     }
 
     fn take(&self) -> bool {
-        self.0.swap(false, Ordering::AcqRel)
+        self.0.is_given.swap(false, Ordering::AcqRel)
     }
 }
 
@@ -34,7 +52,7 @@ impl Timer {
     pub(super) fn new(
         period: Duration,
         trigger: TimerTrigger,
-        act: impl FnMut(&r2r::Node) -> Duration + Send + 'static,
+        act: impl FnMut(&rcl::Node) -> Duration + Send + 'static,
     ) -> Self {
         Self {
             period,
@@ -61,7 +79,7 @@ impl Timer {
     }
 
     /// Runs the timer if it is due.
-    pub(super) fn run_if_due(&mut self, node: &r2r::Node, now: Instant) {
+    pub(super) fn run_if_due(&mut self, node: &rcl::Node, now: Instant) {
         if self.trigger.take() || self.may_be_done_at() <= now {
             self.period = (self.act)(node);
             self.next = now + self.period;

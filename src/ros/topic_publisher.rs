@@ -1,9 +1,9 @@
 //! A publisher that tells whether its topic has subscribers.
 
-use r2r::{Publisher, QosProfile};
+use r2r::QosProfile;
 
 use super::convert::TopicType;
-use super::{RosError, RosNode};
+use super::{Publisher, RosError, RosNode};
 
 /// A publisher of a type in room `msg`, with the middleware's default quality of service. For messages that are only
 /// useful to observers and are not worth creating without subscribers.
@@ -26,19 +26,15 @@ impl<T: TopicType> TopicPublisher<T> {
 
     /// Whether the topic has subscribers, by the middleware's count.
     pub fn has_listeners(&self) -> bool {
-        self.0
-            .get_inter_process_subscription_count()
-            .is_ok_and(|count| count > 0)
+        self.0.subscriptions() > 0
     }
 
-    /// Publishes a message. Call it from one thread at a time. Does not wait: a slow subscriber loses its oldest
+    /// Publishes a message. Does not wait: a slow subscriber loses its oldest
     /// messages.
     ///
     /// # Errors
     /// [`RosError::Send`].
     pub fn publish(&self, message: &T::Payload) -> Result<(), RosError> {
-        self.0
-            .publish(&T::to_wire(message))
-            .map_err(|error| RosError::Send(error.to_string()))
+        self.0.publish(&T::to_wire(message))
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! Within one node, a second type for a topic is refused when its entity is created, on a thread where no leaf is
 //! notified. Between nodes it is accepted, but no messages arrive. This module keeps the known types: those with which
-//! this node has opened topics, and those of other publishers. The types of subscribers are not known: r2r's only query
-//! for them is the one for all topics, which reads beyond its memory if a topic has two types.
+//! this node has opened topics, and those of other publishers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::RosHandle;
+use super::{RosHandle, rcl};
 use crate::nav::{Form, LinkError, TopicSpec};
 
 /// The period of the checks of the publishers on the trees' topics.
@@ -23,7 +22,7 @@ pub(super) struct TopicTypes(Arc<Mutex<Inner>>);
 
 #[derive(Default)]
 struct Inner {
-    /// The type with which this node opened each topic. r2r destroys no entity, so it never changes.
+    /// The type with which this node opened each topic. No entity of a tree is destroyed before the node, so it never changes.
     own: HashMap<String, Arc<str>>,
     /// Topics whose publishers are checked, and the type of one of them if none has the expected one.
     watched: HashMap<(String, Arc<str>), Option<String>>,
@@ -68,7 +67,7 @@ impl TopicTypes {
         let types = self.clone();
         let own = (ros.namespace().to_owned(), ros.name().to_owned());
         ros.post(move |node| {
-            types.check_types(node.rcl_node(), &own);
+            types.check_types(node.rcl(), &own);
             if !began {
                 node.every_with_node(CHECK_PERIOD, move |node| types.check_types(node, &own));
             }
@@ -117,9 +116,8 @@ impl TopicTypes {
         }
         let own = (ros.namespace().to_owned(), ros.name().to_owned());
         let (name, wanted) = (topic.clone(), Arc::clone(&spec.type_name));
-        let other = ros.with_node_blocking(PATIENCE, move |node| {
-            other_type(node.rcl_node(), &own, &name, &wanted)
-        });
+        let other =
+            ros.with_node_blocking(PATIENCE, move |node| other_type(node.rcl(), &own, &name, &wanted));
         match other {
             Ok(Some(has)) => Err(LinkError::OtherType {
                 topic,
@@ -130,7 +128,7 @@ impl TopicTypes {
         }
     }
 
-    fn check_types(&self, node: &r2r::Node, own: &(String, String)) {
+    fn check_types(&self, node: &rcl::Node, own: &(String, String)) {
         let keys: Vec<(String, Arc<str>)> = self.lock().watched.keys().cloned().collect();
         for key in keys {
             let other = other_type(node, own, &key.0, &key.1);
@@ -140,12 +138,12 @@ impl TopicTypes {
 }
 
 /// The type with which other nodes publish a topic; `None` if there are none, or if one of them uses the wanted type.
-fn other_type(node: &r2r::Node, own: &(String, String), topic: &str, wanted: &str) -> Option<String> {
-    let publishers = node.get_publishers_info_by_topic(topic, false).ok()?;
+fn other_type(node: &rcl::Node, own: &(String, String), topic: &str, wanted: &str) -> Option<String> {
+    let publishers = node.publishers(topic, false).ok()?;
     let mut others = publishers
         .into_iter()
-        .filter(|one| (&one.node_namespace, &one.node_name) != (&own.0, &own.1))
-        .map(|one| one.topic_type)
+        .filter(|one| (&one.namespace, &one.node) != (&own.0, &own.1))
+        .map(|one| one.type_name)
         .peekable();
     let first = others.peek()?.clone();
     (!others.any(|type_name| type_name == wanted)).then_some(first)

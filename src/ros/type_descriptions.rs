@@ -14,8 +14,6 @@ type MessageSupport = &'static rcl::rosidl_message_type_support_t;
 type ServiceSupport = &'static rcl::rosidl_service_type_support_t;
 
 /// The types of the process's topics and services, including those of actions. Clones share them.
-///
-/// rcl keeps such a list for each node, but r2r gives no access to it.
 #[derive(Clone, Default, Debug)]
 pub(super) struct TypeDescriptions(Arc<Mutex<Vec<Support>>>);
 
@@ -191,9 +189,9 @@ pub(super) fn serve(node: &mut RosNode) -> Result<(), RosError> {
     node.serve::<srv::GetTypeDescription::Service>(
         "~/get_type_description",
         QosProfile::services_default(),
-        move |request| {
-            let response = types.answer(&request.message);
-            answers::answer(request, response);
+        move |request, reply| {
+            let response = types.answer(&request);
+            answers::answer(reply, response);
         },
     )
 }

@@ -323,7 +323,6 @@ fn our_action_server_against_rclpy_client() {
         peer.receive("good");
         peer.end();
         assert!(server.active().is_empty());
-        assert_eq!(ros.handle().metrics().slowed_down, 0);
     });
 }
 

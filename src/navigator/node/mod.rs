@@ -22,8 +22,8 @@ use crate::nav::World;
 use crate::ros::guardian::Guardian;
 use crate::ros::lifecycle::Transition;
 use crate::ros::{
-    Bond, Clock, DryRun, Endpoints, GoalTrackerHandle, GoalTrackerThread, Lifecycle, Ros, RosError,
-    arguments, guardian, memory, middleware,
+    Bond, Clock, DryRun, Endpoints, GoalTrackerHandle, GoalTrackerThread, Lifecycle, Ros, RosError, guardian,
+    memory, middleware,
 };
 use recordings::Recorder;
 use servers::Servers;
@@ -88,7 +88,6 @@ pub struct Prepared {
 /// Prepares the process for a node, before any thread is started, including the thread of the log.
 pub fn prepare() -> Prepared {
     guardian::cancel_if_told();
-    arguments::keep_for(NAME);
     // The guardian is forked while the process is small, and before the environment changes.
     let guardian = Guardian::start();
     memory::share_heaps();

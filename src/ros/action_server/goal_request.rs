@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use r2r::{ServiceRequest, WrappedActionTypeSupport};
+use r2r::WrappedActionTypeSupport;
 
 use super::server_goal::ServerGoal;
 use super::{SendGoal, Shared};
 use crate::goal::{GoalId, Stamp, TableError};
-use crate::ros::answers;
 use crate::ros::convert::{Convert, ServedAction};
+use crate::ros::{Reply, answers};
 
 /// A request for a goal. Dropping it without an answer rejects the goal.
 pub struct GoalRequest<A: ServedAction> {
@@ -16,7 +16,7 @@ pub struct GoalRequest<A: ServedAction> {
     pub(super) goal: Arc<A::Goal>,
     pub(super) fault: Option<String>,
     pub(super) server: Arc<Shared<A>>,
-    pub(super) answer: Option<ServiceRequest<SendGoal<A>>>,
+    pub(super) reply: Option<Reply<SendGoal<A>>>,
 }
 
 impl<A: ServedAction> std::fmt::Debug for GoalRequest<A> {
@@ -60,8 +60,8 @@ impl<A: ServedAction> GoalRequest<A> {
     pub fn take(mut self) -> Result<(ServerGoal<A>, Acceptance<A>), TableError> {
         // On an error, the drop of `self` rejects the goal.
         let (goal, stamp) = self.server.accept(self.id, Arc::clone(&self.goal))?;
-        let request = self.answer.take();
-        Ok((goal, Acceptance { request, stamp }))
+        let reply = self.reply.take();
+        Ok((goal, Acceptance { reply, stamp }))
     }
 
     /// [`GoalRequest::accept`] and [`ServerGoal::execute`].
@@ -79,15 +79,12 @@ impl<A: ServedAction> GoalRequest<A> {
 
     /// Never answers: the client waits until its timeout. For simulated faults.
     pub fn ignore(mut self) {
-        self.answer = None;
+        self.reply = None;
     }
 
     pub(super) fn answer(&mut self, accepted: bool, stamp: Stamp) {
-        if let Some(request) = self.answer.take() {
-            answers::answer(
-                request,
-                A::Wire::make_goal_response_msg(accepted, stamp.to_wire()),
-            );
+        if let Some(reply) = self.reply.take() {
+            answers::answer(reply, A::Wire::make_goal_response_msg(accepted, stamp.to_wire()));
         }
     }
 }
@@ -100,7 +97,7 @@ impl<A: ServedAction> Drop for GoalRequest<A> {
 
 /// The answer to the request of an accepted goal. If it is dropped, the client waits until its timeout.
 pub struct Acceptance<A: ServedAction> {
-    pub(super) request: Option<ServiceRequest<SendGoal<A>>>,
+    pub(super) reply: Option<Reply<SendGoal<A>>>,
     pub(super) stamp: Stamp,
 }
 
@@ -110,27 +107,19 @@ impl<A: ServedAction> std::fmt::Debug for Acceptance<A> {
     }
 }
 
-impl<A: ServedAction> Acceptance<A>
-where
-    ServiceRequest<SendGoal<A>>: Clone,
-{
+impl<A: ServedAction> Acceptance<A> {
     /// A second copy of the answer. For simulated faults.
     pub fn again(&self) -> Self {
         Self {
-            request: self.request.clone(),
+            reply: self.reply.clone(),
             stamp: self.stamp,
         }
     }
-}
 
-impl<A: ServedAction> Acceptance<A> {
     /// Sends the answer.
     pub fn send(self) {
-        if let Some(request) = self.request {
-            answers::answer(
-                request,
-                A::Wire::make_goal_response_msg(true, self.stamp.to_wire()),
-            );
+        if let Some(reply) = self.reply {
+            answers::answer(reply, A::Wire::make_goal_response_msg(true, self.stamp.to_wire()));
         }
     }
 }

@@ -12,19 +12,20 @@ pub use server_goal::{Results, ServerGoal};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use r2r::{Publisher, QosProfile, ServiceRequest, WrappedActionTypeSupport, action_msgs};
+use r2r::{QosProfile, WrappedActionTypeSupport, WrappedServiceTypeSupport, action_msgs};
 use server_goal::GoalInner;
 
 use super::action_client::uuid;
 use super::checked::{Checked, CheckedService};
 use super::convert::{ActionType, Convert, ServedAction};
-use super::{Clock, RosError, RosNode, answers};
+use super::{Clock, Publisher, Reply, RosError, RosNode, answers};
 use crate::goal::{
     GoalId, GoalStatus, GoalTable, ResultAnswer, Selection, Stamp, TableError, TerminalStatus,
 };
 
 type SendGoal<A> = CheckedService<<<A as ActionType>::Wire as WrappedActionTypeSupport>::SendGoal>;
 type GetResult<A> = <<A as ActionType>::Wire as WrappedActionTypeSupport>::GetResult;
+type ResultRequest<A> = <GetResult<A> as WrappedServiceTypeSupport>::Request;
 type FeedbackMessage<A> = <<A as ActionType>::Wire as WrappedActionTypeSupport>::FeedbackMessage;
 type CancelGoal = action_msgs::srv::CancelGoal::Service;
 
@@ -84,7 +85,7 @@ impl<A: ServedAction> std::fmt::Debug for ActionServer<A> {
 
 struct Shared<A: ServedAction> {
     clock: Clock,
-    table: Mutex<GoalTable<A::Result, ServiceRequest<GetResult<A>>>>,
+    table: Mutex<GoalTable<A::Result, Reply<GetResult<A>>>>,
     feedback: Mutex<Publisher<FeedbackMessage<A>>>,
     status: Mutex<Publisher<action_msgs::msg::GoalStatusArray>>,
 }
@@ -122,15 +123,15 @@ impl<A: ServedAction> ActionServer<A> {
         node.serve::<SendGoal<A>>(
             &format!("{name}/_action/send_goal"),
             many_at_once(),
-            move |request| {
-                let Checked { message, fault } = request.message.clone();
+            move |request, reply| {
+                let Checked { message, fault } = request;
                 let (id, goal) = A::Wire::destructure_goal_request_msg(message);
                 let mut request = GoalRequest {
                     id: GoalId::from_slice(&id.uuid).unwrap_or_default(),
                     goal: Arc::new(A::Goal::from_wire(goal)),
                     fault,
                     server: Arc::clone(&server),
-                    answer: Some(request),
+                    reply: Some(reply),
                 };
                 if server.table().status(request.id) == GoalStatus::Unknown {
                     lock(&decider).goal(request);
@@ -143,13 +144,13 @@ impl<A: ServedAction> ActionServer<A> {
         node.serve::<CancelGoal>(
             &format!("{name}/_action/cancel_goal"),
             many_at_once(),
-            move |request| server.cancel(request, &mut *lock(&decider)),
+            move |request, reply| server.cancel(&request, reply, &mut *lock(&decider)),
         )?;
         let server = Arc::clone(&shared);
         node.serve::<GetResult<A>>(
             &format!("{name}/_action/get_result"),
             many_at_once(),
-            move |request| server.result(request, &mut *lock(&handler)),
+            move |request, reply| server.result(request, reply, &mut *lock(&handler)),
         )?;
         let server = Arc::downgrade(&shared);
         node.every(Duration::from_secs(1), move || {
@@ -192,7 +193,7 @@ impl<A: ServedAction> ActionServer<A> {
 }
 
 impl<A: ServedAction> Shared<A> {
-    fn table(&self) -> MutexGuard<'_, GoalTable<A::Result, ServiceRequest<GetResult<A>>>> {
+    fn table(&self) -> MutexGuard<'_, GoalTable<A::Result, Reply<GetResult<A>>>> {
         lock(&self.table)
     }
 
@@ -231,8 +232,13 @@ impl<A: ServedAction> Shared<A> {
         let _ = status.publish(&action_msgs::msg::GoalStatusArray { status_list });
     }
 
-    fn cancel(&self, request: ServiceRequest<CancelGoal>, handler: &mut impl ActionHandler<A>) {
-        let wanted = &request.message.goal_info;
+    fn cancel(
+        &self,
+        request: &action_msgs::srv::CancelGoal::Request,
+        reply: Reply<CancelGoal>,
+        handler: &mut impl ActionHandler<A>,
+    ) {
+        let wanted = &request.goal_info;
         let Some(goal) = GoalId::from_slice(&wanted.goal_id.uuid) else {
             return;
         };
@@ -257,7 +263,7 @@ impl<A: ServedAction> Shared<A> {
                     .map(|(goal, stamp)| info(*goal, *stamp))
                     .collect(),
             };
-            answers::answer(request, response);
+            answers::answer(reply, response);
         }
         if !answer.canceling.is_empty() {
             self.publish_status();
@@ -267,8 +273,13 @@ impl<A: ServedAction> Shared<A> {
         }
     }
 
-    fn result(&self, request: ServiceRequest<GetResult<A>>, handler: &mut impl ActionHandler<A>) {
-        let id = A::Wire::destructure_result_request_msg(request.message.clone());
+    fn result(
+        &self,
+        request: ResultRequest<A>,
+        reply: Reply<GetResult<A>>,
+        handler: &mut impl ActionHandler<A>,
+    ) {
+        let id = A::Wire::destructure_result_request_msg(request);
         let Some(goal) = GoalId::from_slice(&id.uuid) else {
             return;
         };
@@ -277,7 +288,7 @@ impl<A: ServedAction> Shared<A> {
         }
         let mut table = self.table();
         let unknown = |waiter| (waiter, GoalStatus::Unknown, A::Result::default().to_wire());
-        let (waiter, status, result) = match table.result(goal, request) {
+        let (waiter, status, result) = match table.result(goal, reply) {
             ResultAnswer::Later { displaced: None } => return,
             ResultAnswer::Later {
                 displaced: Some(waiter),
@@ -290,9 +301,9 @@ impl<A: ServedAction> Shared<A> {
     }
 }
 
-/// Quality of service with room for a burst of requests. r2r takes one request per spin. If more arrive meanwhile than
-/// the depth, the middleware drops the oldest without notice: of a hundred clients with one goal each, 46 waited
-/// forever with the default of ten. The memory is allocated when requests arrive, not before.
+/// Quality of service with room for a burst of requests. If more arrive than the depth before the node's thread takes
+/// them, the middleware drops the oldest without notice: of a hundred clients with one goal each, 46 waited forever with
+/// the default of ten. The memory is allocated when requests arrive, not before.
 fn many_at_once() -> QosProfile {
     QosProfile::services_default().keep_last(1000)
 }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use r2r::{ServiceRequest, WrappedActionTypeSupport};
+use r2r::WrappedActionTypeSupport;
 
 use super::{GetResult, Shared, lock};
 use crate::goal::{GoalId, GoalStatus, TableError, TerminalStatus};
 use crate::ros::action_client::uuid;
 use crate::ros::convert::{Convert, ServedAction};
-use crate::ros::{RosError, answers};
+use crate::ros::{Reply, RosError, answers};
 
 /// The result of an ended goal, and the requests for it. If it is dropped, the clients wait until their timeout.
 pub struct Results<A: ServedAction> {
-    pub(super) waiters: Vec<ServiceRequest<GetResult<A>>>,
+    pub(super) waiters: Vec<Reply<GetResult<A>>>,
     pub(super) end: TerminalStatus,
     pub(super) result: <A::Wire as WrappedActionTypeSupport>::Result,
 }
@@ -104,9 +104,7 @@ impl<A: ServedAction> ServerGoal<A> {
         if !self.status().is_active() {
             return Ok(());
         }
-        publisher
-            .publish(&message)
-            .map_err(|error| RosError::Send(error.to_string()))
+        publisher.publish(&message)
     }
 
     /// Ends the goal, and sends the result to all clients that requested it.

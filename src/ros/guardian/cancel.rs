@@ -17,7 +17,7 @@ use super::sleeper;
 use crate::goal::{CancelCode, GoalId, Selection};
 use crate::ros::action_client::{cancel_code, cancel_request};
 use crate::ros::console::{start_log, take_log};
-use crate::ros::{Clock, Executor, Listening, RosError};
+use crate::ros::{Clock, Executor, RosError};
 
 /// Maximum time for the cancels of all goals.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -94,7 +94,7 @@ fn cancel(remaining: &RemainingGoals, announcements: Option<Announcements>) -> R
 /// Publishes the log, if it is not published yet, while the returned value exists.
 fn publish_log(name: &str, namespace: &str) -> Result<Option<Executor>, RosError> {
     let Some(log) = take_log() else { return Ok(None) };
-    let (executor, _) = Executor::start(name, namespace, Listening::Together)?;
+    let (executor, _) = Executor::start(name, namespace)?;
     log.attach(executor.handle(), &Clock::new(false))?;
     Ok(Some(executor))
 }

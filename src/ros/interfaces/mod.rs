@@ -3,6 +3,7 @@
 
 mod action;
 mod bounds;
+mod cdr;
 mod json;
 mod service;
 mod topic;

@@ -156,8 +156,8 @@ pub(super) fn find(type_name: &str) -> Option<&'static dyn ServiceInterface> {
 /// Every service type that r2r generated for this build, in room `msg` or not. Written by `build.rs`.
 static JSON_SERVICES: &[&dyn ServiceInterface] = include!(concat!(env!("OUT_DIR"), "/json_services.rs"));
 
-/// A service type for use in JSON. It always uses the Rust type: r2r's untyped client panics on a message that does not
-/// fit, while it holds the client's lock, and the next spin then panics too.
+/// A service type for use in JSON. It always uses the Rust type: JSON that does not fit is then an error before it is
+/// sent.
 pub(super) fn find_json(type_name: &str) -> Option<&'static dyn ServiceInterface> {
     find(type_name).or_else(|| {
         JSON_SERVICES

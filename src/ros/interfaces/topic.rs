@@ -2,15 +2,17 @@
 
 use std::marker::PhantomData;
 
-use r2r::{Publisher, PublisherUntyped, QosProfile, WrappedNativeMsgUntyped};
+use r2r::{QosProfile, WrappedNativeMsgUntyped};
 
 use super::bounds::Bounds;
+use super::cdr::Layout;
 use super::json;
 use crate::msg::{self, topics};
 use crate::nav::{Form, LinkError, Payload, TopicSpec, refuse_zero_bytes};
 use crate::ros::checked;
 use crate::ros::convert::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
-use crate::ros::{RosError, RosNode};
+use crate::ros::rcl::Serialized;
+use crate::ros::{Publisher, RosError, RosNode};
 
 /// A publisher as a trait object.
 pub(in crate::ros) trait Publish: Send {
@@ -73,23 +75,31 @@ impl<T: TopicType> Publish for Typed<T> {
         let message = payload
             .get::<T::Payload>()
             .ok_or(RosError::WrongPayload(T::TYPE))?;
-        self.0
-            .publish(&T::to_wire(message))
-            .map_err(|error| RosError::Send(error.to_string()))
+        self.0.publish(&T::to_wire(message))
     }
 }
 
-struct Json(PublisherUntyped);
+struct Json {
+    publisher: Publisher<Serialized>,
+    type_name: String,
+    layout: Layout,
+}
 
 impl Publish for Json {
     fn publish(&self, payload: &Payload) -> Result<(), RosError> {
         let message = payload
             .get::<serde_json::Value>()
             .ok_or(RosError::WrongPayload("JSON value"))?;
-        // The leaf's message was checked before. If r2r still panics, no lock is held here.
-        json::quietly(|| self.0.publish(message.clone()))
+        // Adds the defaults of the fields that are missing. The leaf's message was checked before.
+        let fill = || {
+            let native = WrappedNativeMsgUntyped::new_from(&self.type_name)?;
+            native.from_json(message.clone())?;
+            native.to_json()
+        };
+        let filled = json::quietly(fill)
             .map_err(RosError::Send)?
-            .map_err(|error| RosError::Send(error.to_string()))
+            .map_err(|error| RosError::Send(error.to_string()))?;
+        self.publisher.publish_serialized(&self.layout.encode(&filled))
     }
 }
 
@@ -188,10 +198,20 @@ pub(in crate::ros) fn advertise(node: &mut RosNode, spec: &TopicSpec) -> Result<
             .advertise(node, &spec.name, qos(spec))
             .map_err(|error| LinkError::Refused(error.to_string())),
         (Form::Plain, None) => Err(LinkError::UnknownInterface(spec.type_name.to_string())),
-        (Form::Json, _) => node
-            .r2r()
-            .create_publisher_untyped(&spec.name, &spec.type_name, qos(spec))
-            .map(|publisher| Box::new(Json(publisher)) as Box<dyn Publish>)
-            .map_err(|error| LinkError::Refused(error.to_string())),
+        (Form::Json, _) => advertise_json(node, spec).map_err(LinkError::Refused),
     }
+}
+
+fn advertise_json(node: &mut RosNode, spec: &TopicSpec) -> Result<Box<dyn Publish>, String> {
+    let type_name = spec.type_name.to_string();
+    let native = WrappedNativeMsgUntyped::new_from(&type_name).map_err(|error| error.to_string())?;
+    let layout = Layout::of(native.ts)?;
+    let publisher = node
+        .publisher_of(&spec.name, &type_name, qos(spec))
+        .map_err(|error| error.to_string())?;
+    Ok(Box::new(Json {
+        publisher,
+        type_name,
+        layout,
+    }))
 }

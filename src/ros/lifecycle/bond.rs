@@ -4,20 +4,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2r::bond::msg::Status;
-use r2r::{Publisher, QosProfile, std_msgs};
+use r2r::{QosProfile, std_msgs};
 
 use crate::ros::convert::Convert;
-use crate::ros::{Clock, RosError, RosHandle, RosNode, TimerTrigger};
+use crate::ros::{Clock, Publisher, RosError, RosHandle, RosNode, TimerTrigger};
 
 /// Maximum time between heartbeats before the other side considers the node dead, in s: Nav2's value.
 const TIMEOUT: f32 = 4.0;
 /// How long a new bond waits for the other side's first heartbeat: bondcpp's value.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The period of the checks whether a pause is over, if no message ends it. At the heartbeat's own period, a node
-/// without a manager was woken ten times a second.
-const PAUSE_CHECK_PERIOD: Duration = Duration::from_secs(1);
-/// The time without a spin of the node's own thread after which it does not answer. It spins at least twice in this time.
-const SILENCE: Duration = Duration::from_secs(1);
+/// The time to the next heartbeat in a pause, which a trigger ends.
+const PAUSE: Duration = Duration::from_secs(3600);
 /// The number of messages at the end of the bond: a peer that is just joining could miss a single one.
 const END_MESSAGES: u32 = 3;
 
@@ -25,8 +22,7 @@ const END_MESSAGES: u32 = 3;
 /// period. When it ends, or when the other side reports its end, it publishes the end. The manager forms the bond, and
 /// shuts the stack down when it breaks.
 ///
-/// The listening node's thread sends the heartbeat, and only while the node's own thread answers. In the own thread, the
-/// ten waits per second used 0.4 % of a core. If no heartbeat of the other side arrived during the timeout of either
+/// The node's own thread sends the heartbeat, so there is none while it does not answer. If no heartbeat of the other side arrived during the timeout of either
 /// side, nothing listens, and the heartbeat pauses until the next one arrives.
 #[derive(Clone)]
 pub struct Bond {
@@ -49,8 +45,6 @@ struct Shared {
     /// Makes the next heartbeat due when a pause is over.
     trigger: TimerTrigger,
     inner: Mutex<Inner>,
-    /// The time of the last spin of the node's own thread. Not in `inner`, which is locked while a heartbeat is sent.
-    last_spin: Mutex<Instant>,
 }
 
 struct Inner {
@@ -94,27 +88,20 @@ impl Bond {
                 is_started: false,
                 heartbeats_until: Instant::now(),
             }),
-            last_spin: Mutex::new(Instant::now()),
-        });
-        let spinning = Arc::clone(&shared);
-        node.every(Duration::ZERO, move || {
-            *lock(&spinning.last_spin) = Instant::now();
         });
         let sender = Arc::clone(&shared);
-        node.whenever_due_on_listener(period, shared.trigger.clone(), move || {
+        node.whenever_due(period, &shared.trigger, move || {
             let mut inner = sender.lock();
             if inner.is_started && Instant::now() >= inner.heartbeats_until && sender.breaks {
                 tracing::warn!("bond broken: no heartbeat from the lifecycle manager in time");
                 sender.publish_end(&mut inner);
             }
             if !inner.is_started || Instant::now() >= inner.heartbeats_until {
-                return PAUSE_CHECK_PERIOD.max(period);
+                return PAUSE;
             }
-            if lock(&sender.last_spin).elapsed() < SILENCE {
-                sender.publish_status(&inner, true);
-            }
+            sender.publish_status(&inner, true);
             period
-        })?;
+        });
         let other = Arc::clone(&shared);
         node.subscribe::<Status>("bond", qos(), move |status| {
             if status.id != other.id || status.instance_id == other.instance {
@@ -146,7 +133,7 @@ impl Bond {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        lock(&self.inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Handles a heartbeat of the other side. The first one after a pause is answered at once.
@@ -185,8 +172,4 @@ impl Shared {
             heartbeat_period: self.period.as_secs_f32(),
         });
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

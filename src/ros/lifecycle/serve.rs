@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use r2r::lifecycle_msgs::{msg, srv};
-use r2r::{Publisher, QosProfile, WrappedServiceTypeSupport};
+use r2r::{QosProfile, WrappedServiceTypeSupport};
 
 use super::{LifecycleState, Machine, Transition, TransitionEdge, TransitionResult};
 use crate::fault;
+use crate::ros::Publisher;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 
 /// The maximum number of waiting transitions. Further ones fail at once.
@@ -135,10 +136,10 @@ impl LifecycleHandle {
         node.serve::<srv::ChangeState::Service>(
             "~/change_state",
             QosProfile::services_default(),
-            move |request| {
-                let wanted = request.message.transition.clone();
+            move |request, reply| {
+                let wanted = request.transition;
                 let done = Box::new(move |success| {
-                    answers::answer(request, srv::ChangeState::Response { success });
+                    answers::answer(reply, srv::ChangeState::Response { success });
                 });
                 let request = Request {
                     id: wanted.id,
@@ -184,9 +185,9 @@ impl LifecycleHandle {
         S::Response: Send,
     {
         let shared = Arc::clone(&self.shared);
-        node.serve::<S>(name, QosProfile::services_default(), move |request| {
+        node.serve::<S>(name, QosProfile::services_default(), move |_, reply| {
             let machine = *shared.machine();
-            answers::answer(request, answer(machine));
+            answers::answer(reply, answer(machine));
         })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
 use r2r::rcl_interfaces::{msg, srv};
-use r2r::{QosProfile, ServiceRequest, WrappedServiceTypeSupport};
+use r2r::{QosProfile, WrappedServiceTypeSupport};
 
 use super::store::Change;
 use super::{Declaration, ParameterStore, ParameterType, ParameterValue};
@@ -139,11 +139,11 @@ where
     node.serve::<S>(
         &format!("~/{name}"),
         QosProfile::parameters(),
-        move |request: ServiceRequest<S>| {
+        move |request, reply| {
             let store = store.clone();
             let job = Box::new(move || {
-                let response = handler(&store, request.message.clone());
-                answers::answer(request, response);
+                let response = handler(&store, request);
+                answers::answer(reply, response);
             });
             put(&jobs, job);
         },

@@ -23,6 +23,7 @@ pub(in crate::ros) use client::Client;
 pub(in crate::ros) use context::Context;
 pub(in crate::ros) use node::Node;
 pub use publisher::Publisher;
+pub(in crate::ros) use publisher::Serialized;
 pub use service::Reply;
 pub(in crate::ros) use service::Service;
 pub(in crate::ros) use subscription::Subscription;

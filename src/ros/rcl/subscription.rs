@@ -8,9 +8,8 @@ use std::sync::Arc;
 use r2r::{NativeMsg, QosProfile, WrappedTypesupport};
 use r2r_rcl as rcl;
 
-use super::Node;
 use super::entity::{Entity, Raw};
-use super::publisher::Serialized;
+use super::{Node, Serialized};
 use crate::ros::RosError;
 use crate::ros::ready::Mark;
 

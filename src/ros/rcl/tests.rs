@@ -5,8 +5,7 @@ use std::time::Instant;
 
 use r2r::{QosProfile, WrappedTypesupport, rcl_interfaces, std_msgs};
 
-use super::publisher::Serialized;
-use super::{Client, Context, Node, Publisher, Service, Subscription};
+use super::{Client, Context, Node, Publisher, Serialized, Service, Subscription};
 use crate::ros::RosError;
 use crate::ros::ready::{Mark, Ready};
 

@@ -11,8 +11,8 @@ use crate::goal::GoalId;
 use crate::msg::Action;
 use crate::ros::convert::{ActionType, ServedAction};
 use crate::ros::{
-    ActionHandler, ActionServer, CancelDecision, Clock, Executor, GoalRequest, Listening, Ros, RosError,
-    RosHandle, ServerGoal, Wake,
+    ActionHandler, ActionServer, CancelDecision, Clock, Executor, GoalRequest, Ros, RosError, RosHandle,
+    ServerGoal, Wake,
 };
 use crate::sim::behaviors::{BackingUp, DrivingOnHeading, Spinning, Waiting};
 use crate::sim::controller::Follower;
@@ -164,7 +164,7 @@ where
     }
 
     fn start_own_node(&mut self) -> Result<(), RosError> {
-        let (executor, _) = Executor::start(&format!("nav_sim_{}", E::SERVER), &self.namespace, Listening::Together)?;
+        let (executor, _) = Executor::start(&format!("nav_sim_{}", E::SERVER), &self.namespace)?;
         self.serve(executor.handle())?;
         self.own_node = Some(executor);
         Ok(())

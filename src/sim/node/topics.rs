@@ -1,10 +1,10 @@
 //! The topics that the robot publishes.
 
-use r2r::{Publisher, QosProfile};
+use r2r::QosProfile;
 
 use crate::msg::{BatteryState, Odometry, Stamp};
 use crate::ros::convert::{SimulatedTime, TopicType, Transforms};
-use crate::ros::{RosError, RosNode};
+use crate::ros::{Publisher, RosError, RosNode};
 use crate::sim::world::World;
 
 type Wire<T> = <T as TopicType>::Wire;
@@ -26,8 +26,7 @@ impl Topics {
         let static_transforms = node.publisher::<Wire<Transforms>>("/tf_static", latched)?;
         // The robot has no static transforms, but some subscribers wait for the topic.
         let nothing = <Transforms as TopicType>::to_wire(&Vec::new());
-        let sent = static_transforms.publish(&nothing);
-        sent.map_err(|error| RosError::Send(error.to_string()))?;
+        static_transforms.publish(&nothing)?;
         Ok(Self {
             transforms: node.publisher("/tf", default_qos().keep_last(100))?,
             _static_transforms: static_transforms,
