@@ -57,6 +57,7 @@ impl Behavior for Done {
 
 fn registry() -> Registry {
     let mut registry = Registry::builtin();
+    registry.set_max_nodes(1_000_000);
     let registered = registry
         .register_with("A", NodeKind::Action, (0, 0), "", |_| Box::new(Done))
         .and_then(|()| {

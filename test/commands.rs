@@ -115,6 +115,69 @@ fn a_project_tells_the_commands_about_its_trees() {
 }
 
 #[test]
+fn a_tree_above_the_limit_of_nodes_is_refused_by_every_command() {
+    let folder = Folder::new("limit");
+    let children = "<AlwaysSuccess/>".repeat(9);
+    let tree = format!(
+        "<root BTCPP_format='4'><BehaviorTree ID='M'><Sequence>{children}</Sequence></BehaviorTree></root>"
+    );
+    folder.file("tree.xml", &tree);
+    folder.file("run.yaml", "{tree: tree.xml, expect: {root: S}}");
+    for (arguments, code) in [
+        ("check tree.xml", 1),
+        ("show tree.xml", 1),
+        ("trace tree.xml", 1),
+        ("test run.yaml", 1),
+        ("coverage tree.xml run.yaml", 2),
+    ] {
+        let with = |limit: u32| folder.run(&format!("{arguments} --max-nodes {limit}"));
+        assert_eq!(with(10).status.code(), Some(0), "{arguments}");
+        let refused = with(9);
+        assert_eq!(refused.status.code(), Some(code), "{arguments}");
+        let said = String::from_utf8([refused.stdout, refused.stderr].concat()).unwrap();
+        assert!(
+            said.contains("has 10 nodes once its subtrees are in place; the limit is 9"),
+            "{said}"
+        );
+    }
+    assert_eq!(folder.ends("check tree.xml --max-nodes 0").0, 2);
+}
+
+/// Each command that reads a tree knows the nodes of a palette, given by the command line or by the project.
+#[test]
+fn every_command_knows_the_nodes_of_a_palette() {
+    let folder = Folder::new("palettes");
+    let sub = |name: &str, text: &str| {
+        std::fs::create_dir_all(folder.0.join("trees")).unwrap();
+        folder.file(&format!("trees/{name}"), text);
+    };
+    sub("tree.xml", GOOD);
+    sub("old.xml", &GOOD.replace("'4'", "'3'"));
+    sub("run.yaml", "{tree: tree.xml, expect: {error: Go}}");
+    folder.file(
+        "nodes.xml",
+        "<root><TreeNodesModel><Action ID='Go'><input_port name='to'/></Action></TreeNodesModel></root>",
+    );
+    for (arguments, without, with) in [
+        ("check trees/tree.xml", 1, 0),
+        ("show trees/tree.xml", 1, 0),
+        ("trace trees/tree.xml --ticks 0", 1, 0),
+        ("test trees/run.yaml", 1, 0),
+        ("convert trees/old.xml", 0, 0),
+        ("coverage trees/tree.xml trees/run.yaml", 2, 0),
+    ] {
+        assert_eq!(folder.ends(arguments).0, without, "{arguments}");
+        let option = format!("{arguments} --palette nodes.xml");
+        assert_eq!(folder.ends(&option).0, with, "{option}");
+        let option = format!("{arguments} --palette absent.xml");
+        assert_eq!(folder.ends(&option).0, 2, "{option}");
+        sub("navtree.toml", "palettes = ['../nodes.xml']");
+        assert_eq!(folder.ends(arguments).0, with, "{arguments} with navtree.toml");
+        std::fs::remove_file(folder.0.join("trees/navtree.toml")).unwrap();
+    }
+}
+
+#[test]
 fn a_problem_of_an_included_file_is_reported_once() {
     let folder = Folder::new("once");
     folder.file("lib.xml", &GOOD.replace("'M'", "'L'"));
@@ -584,7 +647,66 @@ fn scenario_results_are_written_as_junit() {
     assert_eq!(code, 1);
     assert!(text.contains("1 passed, 1 failed"), "{text}");
     let junit = std::fs::read_to_string(folder.0.join("out.xml")).unwrap();
-    assert!(junit.contains("tests=\"2\" failures=\"1\""), "{junit}");
+    let shown: Vec<String> = elements(&junit).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        [
+            "testsuites tests=2 failures=1 errors=0",
+            "testsuite name=navtree skipped=0 tests=2 failures=1 errors=0",
+            "testcase classname=a.yaml name=holds file=a.yaml",
+            "testcase classname=a.yaml name=does not file=a.yaml",
+            "failure message=root: expected R S got R R",
+        ]
+    );
+}
+
+/// The elements of a JUnit file with their attributes, except the times, which differ from run to run.
+fn elements(xml: &str) -> Vec<String> {
+    use quick_xml::events::Event;
+    let mut reader = quick_xml::Reader::from_str(xml);
+    let mut found = Vec::new();
+    loop {
+        match reader.read_event().unwrap() {
+            Event::Start(element) | Event::Empty(element) => {
+                let mut text = element.name().as_ref().to_owned();
+                for attribute in element.attributes() {
+                    let attribute = attribute.unwrap();
+                    if attribute.key.as_ref() != "time" {
+                        text.push_str(&format!(" {}={}", attribute.key.as_ref(), attribute.value));
+                    }
+                }
+                found.push(text);
+            }
+            Event::Eof => return found,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_test_ends_with_0_1_or_2_and_bad_input_runs_nothing() {
+    let folder = Folder::new("test");
+    folder.file("clean.xml", CLEAN);
+    folder.file("a_pass.yaml", "{tree: clean.xml, expect: {root: S}}");
+    folder.file("b_fail.yaml", "{tree: clean.xml, expect: {root: F}}");
+    folder.file("c_no_tree.yaml", "{tree: absent.xml, expect: {root: S}}");
+    folder.file("d_bad.yaml", "{tree: clean.xml, expects: {root: S}}");
+    for (arguments, code) in [
+        ("a_pass.yaml", 0),
+        ("b_fail.yaml", 1),
+        ("c_no_tree.yaml", 1),
+        ("a_pass.yaml b_fail.yaml", 1),
+        ("d_bad.yaml", 2),
+        ("absent.yaml", 2),
+        ("a_pass.yaml --junit absent/out.xml", 2),
+        ("a_pass.yaml --no-such-option", 2),
+    ] {
+        assert_eq!(folder.ends(&format!("test {arguments}")).0, code, "{arguments}");
+    }
+    assert_eq!(folder.ends("test . --junit out.xml"), (2, String::new()));
+    assert!(!folder.0.join("out.xml").exists());
+    let (_, help) = folder.ends("test --help");
+    assert!(help.contains("1  a scenario failed"), "{help}");
 }
 
 #[test]

@@ -68,6 +68,8 @@ pub struct Registry {
     provided: Arc<Provided>,
     watch_foreign: bool,
     latch_on_activation: bool,
+    /// Maximum number of nodes of one tree. None: [`MAX_NODES`](super::MAX_NODES).
+    max_nodes: Option<usize>,
 }
 
 impl Registry {
@@ -124,6 +126,16 @@ impl Registry {
 
     pub(crate) fn latches_on_activation(&self) -> bool {
         self.latch_on_activation
+    }
+
+    /// Sets the maximum number of nodes of one tree, subtree instances included. A larger tree is refused.
+    pub fn set_max_nodes(&mut self, nodes: usize) {
+        self.max_nodes = Some(nodes);
+    }
+
+    /// The maximum number of nodes of one tree.
+    pub fn max_nodes(&self) -> usize {
+        self.max_nodes.unwrap_or(super::MAX_NODES)
     }
 
     /// Adds a node type under its own ID.

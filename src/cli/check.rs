@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{Exit, Project, TreeArguments, outln, tree_files};
+use super::{Exit, RegistryArguments, TreeArguments, outln, tree_files};
 use crate::bt::Registry;
 use crate::xml::{
     AmentIndex, Checked, Code, Colour, Diagnostic, Disk, Files, Levels, Loader, Overlay, Severity, Sources,
@@ -20,9 +20,8 @@ pub(crate) struct Arguments {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Palette (TreeNodesModel) file whose nodes count as known.
-    #[arg(long, value_name = "FILE")]
-    palette: Vec<PathBuf>,
+    #[command(flatten)]
+    registry: RegistryArguments,
     /// Main tree. All files are then checked as one set, as if one program registered them.
     #[arg(long, value_name = "ID")]
     main: Option<String>,
@@ -53,12 +52,9 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     registry.set_latch_on_activation(arguments.latch_on_activation);
     let first = arguments.paths.first().map_or(Path::new(""), PathBuf::as_path);
-    let outcome = Project::of(first).and_then(|project| {
-        let levels = arguments.trees.levels(&project)?;
-        super::check_paths_exist(&arguments.paths)?;
-        project.apply(&mut registry)?;
-        super::add_palettes(&mut registry, &arguments.palette)?;
-        Ok((levels, tree_files(&arguments.paths)?))
+    let outcome = super::check_paths_exist(&arguments.paths).and_then(|()| {
+        let project = arguments.registry.apply(first, &mut registry)?;
+        Ok((arguments.trees.levels(&project)?, tree_files(&arguments.paths)?))
     });
     let (levels, files) = match outcome {
         Ok(outcome) => outcome,

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use super::Exit;
+use super::{Exit, PaletteArguments};
 use crate::bt::Registry;
 use crate::xml::{Colour, Diagnostics, Disk, Document, Files, Sources, convert, decoded};
 
@@ -14,6 +14,8 @@ pub(crate) struct Arguments {
     /// File to write the result to; it may be the tree file itself. Default: standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    palette: PaletteArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
@@ -29,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
 fn outcome(arguments: &Arguments, registry: &Registry) -> Result<Exit, String> {
     let path = &arguments.file;
     let mut registry = registry.clone();
-    super::Project::of(path)?.apply(&mut registry)?;
+    arguments.palette.apply(path, &mut registry)?;
     let text = Disk
         .read(path)
         .map_err(|error| format!("{}: {error}", path.display()))?;

@@ -4,9 +4,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::palette::FolderRegistries;
 use super::scenario::Scenario;
 use super::show::{DrawingArguments, Format};
-use super::{Exit, errln, mocks, outln};
+use super::{Exit, RegistryArguments, errln, mocks, outln};
 use crate::bt::{NodeIndex, NodeKind, Registry, TreeDef};
 use crate::monitor::drawing::{Mark, Marks, Shade};
 use crate::record::Recording;
@@ -28,9 +29,8 @@ pub(crate) struct Arguments {
     /// Minimum share of nodes that must have run, in percent. Exit code 1 if fewer ran.
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     require: Option<u8>,
-    /// Palette (TreeNodesModel) file whose nodes count as known.
-    #[arg(long, value_name = "FILE")]
-    palette: Vec<PathBuf>,
+    #[command(flatten)]
+    registry: RegistryArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
@@ -43,19 +43,20 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
 fn cover(arguments: &Arguments, registry: &Registry) -> Result<Exit, String> {
     super::check_paths_exist(std::iter::once(&arguments.tree).chain(&arguments.runs))?;
     let mut known = registry.clone();
-    super::add_palettes(&mut known, &arguments.palette)?;
+    arguments.registry.apply(&arguments.tree, &mut known)?;
     let def = Loader::new(&known)
         .load_file(&arguments.tree, arguments.tree_id.as_deref())
         .map(|loaded| loaded.def)
         .map_err(|refused| refused.to_string())?;
     let coverage = Coverage::new(&def);
+    let mut registries = FolderRegistries::new(registry, &arguments.registry);
     let mut runs = 0;
     for file in super::files_below(&arguments.runs, &["mcap", "part", "yaml", "yml"])? {
         let is_scenario = file
             .extension()
             .is_some_and(|extension| extension == "yaml" || extension == "yml");
         runs += if is_scenario {
-            add_scenarios(&coverage, &file, registry)?
+            add_scenarios(&coverage, &file, &mut registries)?
         } else {
             add_recording(&coverage, &file)
         };
@@ -108,8 +109,13 @@ fn add_recording(coverage: &Coverage, file: &Path) -> usize {
 }
 
 /// Runs the scenarios of a file. Returns the number of those of the tree.
-fn add_scenarios(coverage: &Coverage, file: &Path, registry: &Registry) -> Result<usize, String> {
+fn add_scenarios(
+    coverage: &Coverage,
+    file: &Path,
+    registries: &mut FolderRegistries<'_>,
+) -> Result<usize, String> {
     let directory = file.parent().unwrap_or(Path::new("."));
+    let registry = registries.of(directory)?;
     let mut runs = 0;
     for scenario in Scenario::read(file)? {
         let before = coverage.counts();

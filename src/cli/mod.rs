@@ -39,7 +39,7 @@ mod trace;
 mod view;
 mod yaml;
 
-use palette::add_palettes;
+use palette::{PaletteArguments, RegistryArguments};
 use project::Project;
 
 /// The outcome of a command.

@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
-    if let Err(message) = super::add_palettes(&mut registry, &arguments.palette) {
+    if let Err(message) = super::palette::add_palettes(&mut registry, &arguments.palette) {
         super::errln!("navtree models: {message}");
         return Exit::Failed;
     }

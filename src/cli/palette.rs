@@ -1,9 +1,90 @@
-//! `--palette`: node types that a file declares without a behavior, to check and draw trees with them.
+//! `--palette`: node types that a file declares without a behavior, to check and draw trees with them. `--max-nodes`: the
+//! limit of their size.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
+use super::Project;
 use crate::bt::Registry;
 use crate::xml::{Diagnostics, Disk, Palette};
+
+/// The option of every command that reads trees with nodes of the user's own.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct PaletteArguments {
+    /// Palette (TreeNodesModel) file whose nodes count as known. Can be given several times.
+    #[arg(long = "palette", value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+impl PaletteArguments {
+    /// Declares what the project of a tree file provides, then the nodes of the palettes. Returns the project.
+    ///
+    /// # Errors
+    /// A `navtree.toml` or a palette that cannot be read.
+    pub(crate) fn apply(&self, file: &Path, registry: &mut Registry) -> Result<Project, String> {
+        let project = Project::of(file)?;
+        project.apply(registry)?;
+        add_palettes(registry, &self.files)?;
+        Ok(project)
+    }
+}
+
+/// The options of every command that compiles trees.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct RegistryArguments {
+    #[command(flatten)]
+    palette: PaletteArguments,
+    /// Maximum number of nodes of a tree, subtrees included. A larger tree is refused. Default: 250,000.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    max_nodes: Option<u32>,
+}
+
+impl RegistryArguments {
+    /// Sets the limit, and declares as [`PaletteArguments::apply`].
+    ///
+    /// # Errors
+    /// As [`PaletteArguments::apply`].
+    pub(crate) fn apply(&self, file: &Path, registry: &mut Registry) -> Result<Project, String> {
+        if let Some(nodes) = self.max_nodes.and_then(|nodes| usize::try_from(nodes).ok()) {
+            registry.set_max_nodes(nodes);
+        }
+        self.palette.apply(file, registry)
+    }
+}
+
+/// The nodes that the trees of each folder may use: those of the program, of the folder's project and of `--palette`.
+pub(crate) struct FolderRegistries<'r> {
+    registry: &'r Registry,
+    arguments: &'r RegistryArguments,
+    folders: HashMap<PathBuf, Registry>,
+}
+
+impl<'r> FolderRegistries<'r> {
+    /// No folder has been read yet.
+    pub(crate) fn new(registry: &'r Registry, arguments: &'r RegistryArguments) -> Self {
+        Self {
+            registry,
+            arguments,
+            folders: HashMap::new(),
+        }
+    }
+
+    /// The nodes for a folder. Reads its project once.
+    ///
+    /// # Errors
+    /// As [`PaletteArguments::apply`].
+    pub(crate) fn of(&mut self, folder: &Path) -> Result<&Registry, String> {
+        use std::collections::hash_map::Entry;
+        match self.folders.entry(folder.to_owned()) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => {
+                let mut registry = self.registry.clone();
+                self.arguments.apply(folder, &mut registry)?;
+                Ok(entry.insert(registry))
+            }
+        }
+    }
+}
 
 /// Declares the nodes of the palettes. Says which of navtree's nodes they replace.
 pub(crate) fn add_palettes(registry: &mut Registry, files: &[PathBuf]) -> Result<(), String> {

@@ -82,7 +82,7 @@ impl Project {
         for key in &self.keys {
             registry.provide_key(key);
         }
-        super::add_palettes(registry, &self.palettes)
+        super::palette::add_palettes(registry, &self.palettes)
     }
 }
 

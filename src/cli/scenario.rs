@@ -251,7 +251,6 @@ impl Scenario {
         coverage: Option<&Coverage>,
     ) -> Result<(), String> {
         let mut registry = registry.clone();
-        super::Project::of(directory)?.apply(&mut registry)?;
         match &self.substitutions {
             Some(file) => apply_substitutions(&directory.join(file), &mut registry)?,
             None => self.mocks.clone().apply(&mut registry),

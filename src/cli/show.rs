@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Exit, TreeArguments};
+use super::{Exit, RegistryArguments, TreeArguments};
 use crate::bt::{Registry, TreeDef};
 use crate::monitor::drawing::{Drawing, Layout, Marks};
 use crate::xml::{Colour, Loader};
@@ -16,9 +16,8 @@ pub(crate) struct Arguments {
     tree: Option<String>,
     #[command(flatten)]
     drawing: DrawingArguments,
-    /// Palette (TreeNodesModel) file whose nodes count as known.
-    #[arg(long, value_name = "FILE")]
-    palette: Vec<PathBuf>,
+    #[command(flatten)]
+    registry: RegistryArguments,
     #[command(flatten)]
     trees: TreeArguments,
 }
@@ -78,12 +77,9 @@ impl DrawingArguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
-    let prepared = super::Project::of(&arguments.file).and_then(|project| {
-        let levels = arguments.trees.levels(&project)?;
-        super::check_paths_exist([&arguments.file])?;
-        project.apply(&mut registry)?;
-        super::add_palettes(&mut registry, &arguments.palette)?;
-        Ok(levels)
+    let prepared = super::check_paths_exist([&arguments.file]).and_then(|()| {
+        let project = arguments.registry.apply(&arguments.file, &mut registry)?;
+        arguments.trees.levels(&project)
     });
     let levels = match prepared {
         Ok(levels) => levels,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::view::{FileArguments, load_feed};
-use super::{Exit, errln};
+use super::{Exit, RegistryArguments, errln};
 use crate::bt::Registry;
 use crate::monitor::top::{Address, Source, once, show};
 
@@ -31,9 +31,8 @@ pub(crate) struct Arguments {
     /// With `--once`: maximum time to wait for the nodes, in s.
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     timeout: f64,
-    /// Palette (TreeNodesModel) file whose nodes count as known.
-    #[arg(long, value_name = "FILE")]
-    palette: Vec<PathBuf>,
+    #[command(flatten)]
+    registry: RegistryArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
@@ -77,7 +76,7 @@ fn open(source: &Path, arguments: &Arguments, registry: &Registry) -> Result<Sou
     let file = FileArguments {
         file: source,
         tree: None,
-        palette: &arguments.palette,
+        registry: &arguments.registry,
     };
     let name = source.file_name().unwrap_or(source.as_os_str());
     Ok(Source::Feed(

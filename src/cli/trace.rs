@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::mock_run::{MockRun, Snapshot};
 use super::mocks::{self, Mocks};
-use super::{Exit, TreeArguments, outln, yaml};
+use super::{Exit, RegistryArguments, TreeArguments, outln, yaml};
 use crate::bt::{Registry, TreeDef, nearest};
 use crate::xml::{Code, Colour, Diagnostic, Levels, Loaded, Loader, Severity};
 
@@ -45,6 +45,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    registry: RegistryArguments,
+    #[command(flatten)]
     trees: TreeArguments,
 }
 
@@ -61,8 +63,8 @@ pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
 fn prepare(arguments: &Arguments, mut registry: Registry) -> Result<MockRun, (String, Exit)> {
     let failed = |message: String| (format!("navtree trace: {message}"), Exit::Failed);
     super::check_paths_exist([&arguments.file]).map_err(failed)?;
-    let project = super::Project::of(&arguments.file).map_err(failed)?;
-    project.apply(&mut registry).map_err(failed)?;
+    let applied = arguments.registry.apply(&arguments.file, &mut registry);
+    let project = applied.map_err(failed)?;
     let mut mock_file = None;
     if let Some(path) = &arguments.mock {
         let text = yaml::read(path).map_err(failed)?;

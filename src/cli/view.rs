@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Exit, errln, outln};
+use super::{Exit, RegistryArguments, errln, outln};
 use crate::bt::Registry;
 use crate::monitor::web::{Feed, Site, Token, server, view_recording, view_tree};
 use crate::record::Recording;
@@ -21,16 +21,15 @@ pub(crate) struct Arguments {
     /// Port of the page. 0: any free one.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Palette (TreeNodesModel) file whose nodes count as known.
-    #[arg(long, value_name = "FILE")]
-    palette: Vec<PathBuf>,
+    #[command(flatten)]
+    registry: RegistryArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments, registry: Registry) -> Exit {
     let file = FileArguments {
         file: &arguments.file,
         tree: arguments.tree.as_deref(),
-        palette: &arguments.palette,
+        registry: &arguments.registry,
     };
     match load_feed(&file, registry).and_then(|feed| serve(feed, arguments.port)) {
         Ok(never) => match never {},
@@ -62,14 +61,14 @@ pub(crate) struct FileArguments<'a> {
     pub(crate) file: &'a Path,
     /// The ID of the tree.
     pub(crate) tree: Option<&'a str>,
-    /// Palette files.
-    pub(crate) palette: &'a [PathBuf],
+    /// Palettes, and the limit of nodes.
+    pub(crate) registry: &'a RegistryArguments,
 }
 
 /// The feed of a recording or of a tree file.
 pub(crate) fn load_feed(arguments: &FileArguments<'_>, mut registry: Registry) -> Result<Feed, String> {
     super::check_paths_exist([arguments.file])?;
-    super::add_palettes(&mut registry, arguments.palette)?;
+    arguments.registry.apply(arguments.file, &mut registry)?;
     let is_tree = arguments
         .file
         .extension()

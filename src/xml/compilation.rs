@@ -105,6 +105,8 @@ impl<'c, 'd> Compilation<'c, 'd> {
         } else {
             Severity::Error
         };
+        // For all trees together. A low limit for one tree does not stop the check of a file with many.
+        let budget = self.registry.max_nodes().saturating_mul(4).max(MAX_NODES);
         for id in outer.into_iter().chain(inner) {
             if self.diagnostics.is_full(worst) {
                 return;
@@ -118,7 +120,7 @@ impl<'c, 'd> Compilation<'c, 'd> {
             }
             let size = self.sizes.get(id).copied().unwrap_or(0);
             self.spent = self.spent.saturating_add(size);
-            if self.spent > MAX_NODES {
+            if self.spent > budget {
                 return;
             }
             let problems = match self.trial {
@@ -135,7 +137,7 @@ impl<'c, 'd> Compilation<'c, 'd> {
             };
             if problems.iter().any(|problem| problem.kind == ProblemKind::Limit) {
                 // A tree above a limit costs this much, even with few nodes.
-                self.spent = self.spent.saturating_add(MAX_NODES / 4);
+                self.spent = self.spent.saturating_add(budget / 4);
             }
             // The caller of such a tree may write its keys.
             self.report(&problems, worst, |kind| {
@@ -148,7 +150,8 @@ impl<'c, 'd> Compilation<'c, 'd> {
     /// subtrees that double.
     fn is_too_large(&mut self, id: &str) -> bool {
         let size = self.sizes.get(id).copied().unwrap_or(0);
-        let Some(tree) = self.forest.spec.trees.get(id).filter(|_| size > MAX_NODES) else {
+        let limit = self.registry.max_nodes();
+        let Some(tree) = self.forest.spec.trees.get(id).filter(|_| size > limit) else {
             return false;
         };
         let of_limit = |found: &Diagnostic| found.code == Code::TreeTooLarge;
@@ -159,10 +162,12 @@ impl<'c, 'd> Compilation<'c, 'd> {
                 size.to_string()
             };
             let message = format!(
-                "the tree `{id}` has {count} nodes once its subtrees are in place; the limit is {MAX_NODES}"
+                "the tree `{id}` has {count} nodes once its subtrees are in place; the limit is {limit}"
             );
-            self.diagnostics
-                .push(Diagnostic::new(Code::TreeTooLarge, tree.span.into(), message));
+            let problem = Diagnostic::new(Code::TreeTooLarge, tree.span.into(), message).help(
+                "the option `--max-nodes` of a command and the parameter `max_tree_nodes` of the node set the limit",
+            );
+            self.diagnostics.push(problem);
         }
         true
     }

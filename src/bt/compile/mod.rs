@@ -27,9 +27,9 @@ use super::scope::Scopes;
 use super::spec::{ForestSpec, NodeSpec, TreeSpec};
 use super::suggest::nearest;
 
-/// Maximum number of nodes of one definition, subtree instances included. A tree with more nodes is refused as runaway
-/// nesting.
-pub const MAX_NODES: usize = 1_500_000;
+/// Maximum number of nodes of one definition, subtree instances included, unless [`Registry::set_max_nodes`] sets another.
+/// A tree with more nodes is refused as runaway nesting.
+pub const MAX_NODES: usize = 250_000;
 /// Maximum nesting of one definition, subtrees included. Ticking and compiling recurse to this depth.
 pub const MAX_DEPTH: usize = 512;
 /// Maximum size of names, paths and attributes of one definition, in bytes. A small file can use a long text in a
@@ -229,8 +229,9 @@ impl<'f, 's> Compiler<'f, 's> {
             format!(
                 "names, paths and attributes of the tree exceed {MAX_TEXT} bytes once its subtrees are in place"
             )
-        } else if self.info.len() >= MAX_NODES {
-            format!("the tree has more than {MAX_NODES} nodes once its subtrees are in place")
+        } else if self.info.len() >= self.registry.max_nodes() {
+            let limit = self.registry.max_nodes();
+            format!("the tree has more than {limit} nodes once its subtrees are in place")
         } else {
             return !self.abandoned && (self.problems.len() < self.max_problems || !self.thin_problems());
         };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{NavigatorKind, Options, TreeLibrary, plugins, share_file};
-use crate::bt::Registry;
+use crate::bt::{MAX_NODES, Registry};
 use crate::goal::GoalOptions;
 use crate::nav::{ProvidedKeys, Settings};
 use crate::ros::{Declaration, DryRun, ParameterError, ParameterStore};
@@ -76,6 +76,7 @@ impl Parameters {
         let navigators = plugins::navigators(store).unwrap_or_default();
         provide_keys(&options, &mut registry);
         registry.set_latch_on_activation(settings.latch_on_activation);
+        registry.set_max_nodes(max_tree_nodes(&read)?);
         registry.watch_foreign_nodes();
         let library = tree_library(&read, registry, options.always_reload)?;
         for kind in &navigators {
@@ -143,6 +144,22 @@ impl Parameters {
             )?),
         })
     }
+}
+
+/// Maximum number of nodes of a tree.
+fn max_tree_nodes(read: &Reader<'_>) -> Result<usize, ParameterError> {
+    let declaration = Declaration::new(
+        "max_tree_nodes",
+        i64::try_from(MAX_NODES).unwrap_or(i64::MAX),
+        "Maximum number of nodes of a tree, subtrees included.\nA larger tree is refused before it is built. \
+         `navtree check --max-nodes` checks the same.",
+    )
+    .within(1.0, 1e7)
+    .read_only();
+    let nodes = read.value(declaration)?.as_integer();
+    Ok(nodes
+        .and_then(|nodes| usize::try_from(nodes).ok())
+        .unwrap_or(MAX_NODES))
 }
 
 fn stop_goals_of_earlier_run(read: &Reader<'_>) -> Result<bool, ParameterError> {

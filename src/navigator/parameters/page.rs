@@ -20,6 +20,7 @@ const SECTIONS: [(&str, &[&str]); 7] = [
             "navigate_through_poses.plugin",
             "goal_topic",
             "max_goal_poses",
+            "max_tree_nodes",
             "allow_navigator_preemption",
             "allow_tree_preemption",
             "feedback_rate",
