@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::examples::Advice;
+
 /// The severity of a problem.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
@@ -188,7 +190,8 @@ impl Code {
             "# Diagnostics\n\n\
              Every problem has a stable code. `-A CODE` silences a warning or a note, and `-D CODE` makes it an error.\n\
              `<!-- navtree: allow(CODE) -->` in the file silences it for the next element. Before the first tree, this\n\
-             comment applies to the whole file. Errors cannot be silenced.\n\n\
+             comment applies to the whole file. Errors cannot be silenced. `navtree explain CODE` shows what this page says\n\
+             about a code. An example without `<root>` stands in a tree of version 4.\n\n\
              This page is generated from `src/xml/code.rs`; `NAVTREE_BLESS=1 cargo test --no-default-features --lib xml::code` \
              writes it again.\n",
         );
@@ -200,8 +203,22 @@ impl Code {
                 let explanation = code.explanation().replace('|', "\\|");
                 page.push_str(&format!("| {code} | {} | {explanation} |\n", code.severity()));
             }
+            for code in *codes {
+                page.push_str(&format!("\n### {code}\n\n{}", part_of(*code)));
+            }
         }
         page
+    }
+}
+
+/// What the page tells about one code.
+fn part_of(code: Code) -> String {
+    let explanation = code.explanation();
+    match code.advice() {
+        Advice::Example { wrong, right } => {
+            format!("{explanation}\n\n```xml\n{wrong}```\n\nInstead:\n\n```xml\n{right}```\n")
+        }
+        Advice::Words(words) => format!("{explanation}\n\n{words}"),
     }
 }
 
