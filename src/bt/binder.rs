@@ -69,6 +69,12 @@ impl<'b, 's> Binder<'b, 's> {
             if !is_port_name(&attribute.name) || self.manifest.knows(&attribute.name) {
                 continue;
             }
+            if let Some(help) = self.switch_by_variable() {
+                let message = format!("{} does not choose by a variable", self.spec.label());
+                self.problems
+                    .push(Problem::new(ProblemKind::UnknownPort, attribute.name_span, message).help(help));
+                return;
+            }
             let message = format!("{} has no port `{}`", self.spec.label(), attribute.name);
             let ports = self.manifest.ports.iter().map(|port| &*port.name);
             let mut problem = Problem::new(ProblemKind::UnknownPort, attribute.name_span, message);
@@ -86,6 +92,20 @@ impl<'b, 's> Binder<'b, 's> {
             };
             self.problems.push(problem);
         }
+    }
+
+    /// The help for a `Switch` with the ports of a `Switch2`: other systems give the name to another node each.
+    fn switch_by_variable(&self) -> Option<String> {
+        let attributes = || self.spec.attributes.iter();
+        let has_variable = attributes().any(|attribute| attribute.name == "variable");
+        if self.spec.id != "Switch" || !has_variable || !self.manifest.ports.is_empty() {
+            return None;
+        }
+        let cases = attributes().filter(|attribute| attribute.name.starts_with("case_"));
+        let cases = cases.count().clamp(2, 6);
+        Some(format!(
+            "write `Switch{cases}`, which compares `variable` with {cases} cases; `Switch` is another name of ReactiveFallback"
+        ))
     }
 
     /// Whether an attribute counts as not given. BehaviorTree.CPP 3 reads an empty text only when it ticks the node, and

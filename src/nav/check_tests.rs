@@ -96,6 +96,28 @@ fn a_script_may_continue_a_line_with_a_backslash() {
     );
 }
 
+/// `Switch` is another name of ReactiveFallback. With the ports of BehaviorTree.CPP's `Switch2` to `Switch6` it is meant as one
+/// of them, whatever the number of its ports.
+#[test]
+fn a_switch_by_a_variable_is_told_its_right_name_once() {
+    for (cases, name) in [(1, "Switch2"), (2, "Switch2"), (3, "Switch3"), (9, "Switch6")] {
+        let ports: String = (1..=cases).map(|case| format!(" case_{case}='{case}'")).collect();
+        let tree = format!("<Switch variable='{{goal}}'{ports}><IsStuck/></Switch>");
+        assert_eq!(
+            checked(&tree),
+            ["2:9: error[NT0401]: `Switch` does not choose by a variable"],
+            "{tree}"
+        );
+        let text = format!("<root BTCPP_format='4'><BehaviorTree ID='M'>{tree}</BehaviorTree></root>");
+        let refused = Loader::new(&super::registry())
+            .load_text("f", &text, Path::new("."), None)
+            .unwrap_err();
+        let help = format!("(write `{name}`, which compares");
+        assert!(refused.one_line().contains(&help), "{refused}");
+    }
+    assert_eq!(checked("<Switch><IsStuck/></Switch>"), [""; 0]);
+}
+
 #[test]
 fn a_port_of_an_older_nav2_has_a_warning() {
     check(
