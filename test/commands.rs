@@ -271,7 +271,7 @@ fn check_fix_changes_the_named_files_only() {
     assert_eq!(code, 1, "the included file still has its error");
     assert!(
         output.starts_with(
-            "fixed: whole.xml:1:73: error[NT0301]: unknown node `AlwaysSucces`: write `<AlwaysSuccess>`\n"
+            "fixed: whole.xml:1:72: error[NT0301]: unknown node `AlwaysSucces`: write `<AlwaysSuccess>`\n"
         ),
         "{output}"
     );
