@@ -24,6 +24,7 @@
 //! | [`sim`] | a simulated robot on a plane with the servers that trees call |
 //! | [`navigator`] | the node: lifecycle, navigate actions, preemption, swap, tick loop |
 //! | [`monitor`] | drawings, diagnostics and live views of a run |
+//! | [`lsp`] | the language server |
 //! | [`cli`] | one file per command |
 
 pub mod bt;
@@ -35,6 +36,7 @@ mod golden_file;
 #[cfg(test)]
 mod guarantees;
 pub mod job;
+pub mod lsp;
 pub mod monitor;
 pub mod msg;
 pub mod nav;

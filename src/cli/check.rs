@@ -188,7 +188,7 @@ impl ReportedProblems {
 
 /// The errors for which the node refuses the tree. Finds only errors that need no running servers.
 #[cfg(feature = "ros")]
-fn dry_run(def: &std::sync::Arc<crate::bt::TreeDef>) -> Vec<(crate::bt::Span, String)> {
+pub(super) fn dry_run(def: &std::sync::Arc<crate::bt::TreeDef>) -> Vec<(crate::bt::Span, String)> {
     crate::nav::dry_run_with_spans(def, Box::new(crate::ros::DryRun::default()))
 }
 

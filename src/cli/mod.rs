@@ -22,6 +22,7 @@ mod fix;
 #[cfg(test)]
 mod fix_tests;
 mod log;
+mod lsp;
 mod mock_run;
 mod mocks;
 mod models;
@@ -99,6 +100,8 @@ enum Command {
     View(view::Arguments),
     /// Show nodes that run, or recordings, in the terminal.
     Top(top::Arguments),
+    /// Serve an editor: problems, completion and renaming while a tree is written.
+    Lsp(lsp::Arguments),
     /// Send a navigation goal and show the tree while it runs.
     #[cfg(feature = "ros")]
     Drive(drive::Arguments),
@@ -138,6 +141,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
         Some(Command::Coverage(arguments)) => coverage::run(&arguments, &registry),
         Some(Command::View(arguments)) => view::run(&arguments, registry),
         Some(Command::Top(arguments)) => top::run(&arguments, &registry),
+        Some(Command::Lsp(arguments)) => lsp::run(&arguments, registry),
         #[cfg(feature = "ros")]
         Some(Command::Drive(arguments)) => drive::run(&arguments, &registry),
         #[cfg(feature = "ros")]

@@ -27,6 +27,8 @@ pub(crate) struct Project {
     pub(crate) allow: Vec<String>,
     pub(crate) warn: Vec<String>,
     pub(crate) deny: Vec<String>,
+    /// The directory of the file, if there is one.
+    pub(crate) directory: Option<PathBuf>,
 }
 
 impl Project {
@@ -49,7 +51,10 @@ impl Project {
         let with_path = |error: String| format!("{}: {error}", file.display());
         let text = Disk.read(&file).map_err(|error| with_path(error.to_string()))?;
         let text = String::from_utf8(text).map_err(|error| with_path(error.to_string()))?;
-        Self::parse(&text, file.parent().unwrap_or(Path::new(""))).map_err(with_path)
+        let directory = file.parent().unwrap_or(Path::new(""));
+        let mut project = Self::parse(&text, directory).map_err(with_path)?;
+        project.directory = Some(directory.to_path_buf());
+        Ok(project)
     }
 
     fn parse(text: &str, directory: &Path) -> Result<Self, String> {

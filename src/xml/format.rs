@@ -132,7 +132,7 @@ const V4_NODES: [&str; 12] = [
 ];
 
 /// Attributes that version 3 does not have.
-pub(super) const V4_ATTRIBUTES: [&str; 9] = [
+pub(crate) const V4_ATTRIBUTES: [&str; 9] = [
     "_autoremap",
     "_failureIf",
     "_successIf",

@@ -88,7 +88,7 @@ impl Palette {
     }
 
     /// Registers the declared types whose names are not those of nodes of BehaviorTree.CPP or Nav2.
-    pub(super) fn register_unknown(&self, registry: &mut Registry) {
+    pub(crate) fn register_unknown(&self, registry: &mut Registry) {
         for node in &self.nodes {
             if registry.get(&node.id, Dialect::V3).is_none() || registry.is_extra(&node.id) {
                 node.register(registry);
