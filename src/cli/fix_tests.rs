@@ -95,7 +95,17 @@ fn table() -> Vec<(&'static str, String, String)> {
             format!("hello {good}"),
             format!("<!-- hello --> {good}"),
         ),
-        ("NT0202", good.replace(" BTCPP_format=\"4\"", ""), good.clone()),
+        (
+            "NT0202",
+            tree("<AlwaysSuccess _skipIf=\"true\"/>").replace(" BTCPP_format=\"4\"", ""),
+            tree("<AlwaysSuccess _skipIf=\"true\"/>"),
+        ),
+        // Nothing tells which version is meant.
+        (
+            "NT0202",
+            good.replace(" BTCPP_format=\"4\"", ""),
+            good.replace(" BTCPP_format=\"4\"", ""),
+        ),
         of(
             "NT0204",
             &whole,

@@ -1,6 +1,6 @@
 //! The language version of a file.
 
-use crate::bt::{Dialect, is_port_name};
+use crate::bt::{Confidence, Dialect, is_port_name};
 
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
@@ -90,7 +90,10 @@ impl Format {
                 .help("write `<root BTCPP_format=\"4\">`, or \"3\" if this is meant as a key");
         }
         if because.is_some() || evidence.ambiguous.is_none() {
-            problem = problem.fix(Fix::add_attribute(root, &attribute));
+            // Without evidence, the author can know better.
+            let confidence = because.map_or(Confidence::Guess, |_| Confidence::Sure);
+            let fix = Fix::add_attribute(root, &attribute).with_confidence(confidence);
+            problem = problem.fix(fix);
         }
         diagnostics.push(problem);
         format

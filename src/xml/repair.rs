@@ -155,7 +155,8 @@ impl<'r> Repair<'r> {
         }
         let checked = (self.check)(&overlay);
         let (was, is) = (tally(before), tally(&checked));
-        let makes_problems = is.0 > was.0 || is.1 > was.1;
+        // What stood behind an error can have a lesser problem.
+        let makes_problems = is.0 > was.0 || (is.0 == was.0 && is.1 > was.1);
         if makes_problems && !patches.iter().all(Patch::is_of_text) {
             return None;
         }
