@@ -298,7 +298,7 @@ def test_the_page_of_a_node_pauses_steps_resumes_and_cancels(monitored):
 
         page.eval("window.confirm = () => true; document.getElementById('cancel').click()")
         status, result = goal.result()
-        assert status == "ABORTED" and "goal cancelled" in result.error_msg
+        assert status == "ABORTED" and result.error_msg == "an operator cancelled the goal on the web page"
         page.wait("document.getElementById('status').textContent === 'failed'")
         assert not stack.robot.controller.executing()
         assert page.errors == []
@@ -306,6 +306,37 @@ def test_the_page_of_a_node_pauses_steps_resumes_and_cancels(monitored):
         page.close()
     for act in ("ticks are paused", "one tick of the paused tree", "ticks are resumed", "the navigation goal is cancelled"):
         assert f"web page: {act}" in stack.node.output
+
+
+def test_a_pause_ends_when_the_last_page_is_closed(monitored):
+    stack, address, ask = monitored
+    stack.robot.controller.behaviour.duration = None
+    page = Page()
+    try:
+        page.open(f"{address}/#{TOKEN}")
+        goal = stack.navigation.send(1.0, 0.0)
+        page.wait("title.textContent === 'Drive'")
+        page.wait(f"{node('FollowPath')}.getAttribute('aria-label')?.endsWith('running')")
+        page.eval("document.getElementById('pause').click()")
+        page.wait("document.getElementById('status').textContent === 'paused'")
+    finally:
+        page.close()
+    stack.node.wait_for_line("the last page was closed: ticks are resumed")
+    wait_for(lambda: samples(ask("GET", "/metrics")[1])["navtree_ticks_paused"] == 0, PATIENCE, "the ticks")
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"
+
+
+def test_a_cancel_ends_its_own_goal_only(monitored):
+    stack, _, ask = monitored
+    stack.robot.controller.behaviour.duration = None
+    goal = stack.navigation.send(1.0, 0.0)
+    wait_for(stack.robot.controller.executing, PATIENCE, "the controller to execute")
+    status, reason = ask("POST", "/act/cancel/01010101-0101-0101-0101-010101010101")
+    assert (status, reason) == (409, "this goal runs no longer\n")
+    assert stack.robot.controller.executing()
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"
 
 
 def test_a_client_can_cancel_a_paused_tree(monitored):

@@ -308,15 +308,15 @@ fn g3_an_operator_stops_the_robot_although_a_leaf_blocks_the_tick_thread() {
         kept.remote
             .thread
             .handle()
-            .halt_current(HaltReason::GoalCanceled)
+            .end_goal(navigation(1), "by an operator")
             .is_none()
     );
     let (release, inside) = kept.spin_beside_blocking_halt();
-    let halted = kept
+    let ended = kept
         .remote
         .thread
         .handle()
-        .halt_current(HaltReason::GoalCanceled)
+        .end_goal(navigation(1), "by an operator")
         .unwrap();
     inside.recv_timeout(TIMEOUT).unwrap();
     kept.stopped.recv_timeout(TIMEOUT).unwrap();
@@ -325,7 +325,8 @@ fn g3_an_operator_stops_the_robot_although_a_leaf_blocks_the_tick_thread() {
     release.send(()).unwrap();
     let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
     assert_eq!((client, report.status), (1, TerminalStatus::Aborted));
-    assert_eq!(halted.wait(TIMEOUT), Ok(()));
+    assert_eq!(report.error_message, "by an operator");
+    assert_eq!(ended.wait(TIMEOUT), Ok(true));
     drop(kept.watchdog);
 }
 

@@ -61,6 +61,26 @@ pub(super) enum Key {
     Run(u8),
 }
 
+impl Change {
+    /// The memory of the change, in bytes.
+    pub(super) fn size(&self) -> usize {
+        let texts = match &self.kind {
+            ChangeKind::Wrote(_, _, value, type_name) => {
+                value.as_ref().map_or(0, String::capacity) + type_name.capacity()
+            }
+            ChangeKind::TickFailed(text)
+            | ChangeKind::Key(_, text)
+            | ChangeKind::Sent(.., text)
+            | ChangeKind::GoalState(.., text)
+            | ChangeKind::GoalEnded(.., text)
+            | ChangeKind::Replaced(text)
+            | ChangeKind::Ended(.., text) => text.capacity(),
+            _ => 0,
+        };
+        size_of::<Self>() + texts
+    }
+}
+
 impl ChangeKind {
     /// The key of the change; `None`: the state does not contain it.
     pub(super) fn key(&self) -> Option<Key> {

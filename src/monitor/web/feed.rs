@@ -40,7 +40,7 @@ struct Run {
     frames: VecDeque<Frame>,
     /// The number of the first frame.
     first: u64,
-    /// Size of the frames.
+    /// Memory of the frames, in bytes.
     bytes: usize,
     max_bytes: usize,
     /// The state of the node, as JSON, and its number.
@@ -53,6 +53,13 @@ struct Frame {
     changes: Vec<Change>,
 }
 
+impl Frame {
+    /// The memory of the frame, in bytes.
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.event.len() + self.changes.iter().map(Change::size).sum::<usize>()
+    }
+}
+
 /// How far a client has read.
 #[derive(Debug, Default)]
 pub(in crate::monitor) struct Cursor {
@@ -62,7 +69,7 @@ pub(in crate::monitor) struct Cursor {
 }
 
 impl Feed {
-    /// A feed without a run, which keeps changes up to this number of bytes of JSON.
+    /// A feed without a run, which keeps changes up to this number of bytes of memory.
     pub fn new(max_bytes: usize) -> Self {
         Self(Arc::new(Shared {
             run: Mutex::new(Run {
@@ -108,8 +115,9 @@ impl Feed {
         drop_repeated(&mut changes);
         let mut run = self.lock();
         let event: Arc<str> = event("changes", &to_json(&changes, run.origin)).into();
-        run.bytes += event.len();
-        run.frames.push_back(Frame { event, changes });
+        let frame = Frame { event, changes };
+        run.bytes += frame.size();
+        run.frames.push_back(frame);
         while run.bytes > run.max_bytes && run.frames.len() > 1 {
             run.merge_first();
         }
@@ -174,7 +182,7 @@ impl Run {
             return;
         };
         self.first += 1;
-        self.bytes -= frame.event.len();
+        self.bytes -= frame.size();
         for change in frame.changes {
             if let ChangeKind::GoalEnded(ticket, ..) = change.kind {
                 self.base.remove(&Key::Sent(ticket));
@@ -282,6 +290,23 @@ mod tests {
         assert!(text.contains(r#"["c",0,3],["c",0,0]"#), "{text}");
         assert!(text.contains("[\"@\",999.0]"), "{text}");
         assert_eq!(read_all(&feed, &mut cursor), "");
+    }
+
+    #[test]
+    fn the_bound_counts_all_that_is_kept() {
+        let feed = Feed::new(100_000);
+        feed.begin(&json!({}), Time::ZERO);
+        let text = "x".repeat(1000);
+        for tick in 0..1000 {
+            let kind = ChangeKind::Wrote(0, None, Some(text.clone()), String::new());
+            let time = Time::from_millis(tick);
+            feed.push(vec![Change { time, kind }]);
+        }
+        let run = feed.lock();
+        let kept: usize = run.frames.iter().map(Frame::size).sum();
+        assert_eq!(kept, run.bytes);
+        // Each text is there twice: as JSON, and in the change that is merged later.
+        assert!((40..50).contains(&run.frames.len()), "{}", run.frames.len());
     }
 
     #[test]

@@ -14,8 +14,8 @@ use crate::record::event::{Event, Navigation};
 use crate::record::stored::StoredRecord;
 use crate::record::stream::Reader;
 
-/// Size of the changes that a client gets when it connects, in bytes of JSON: some minutes of a usual tree.
-const HISTORY: usize = 8 << 20;
+/// Memory of the changes that a client gets when it connects, in bytes: some minutes of a usual tree.
+const HISTORY: usize = 16 << 20;
 
 /// Finds the problems of the files of a tree: [`problems`](super::run_head::problems).
 type FindProblems = Box<dyn Fn(&TreeDef) -> Json + Send>;

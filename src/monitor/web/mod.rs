@@ -24,6 +24,8 @@ mod metrics;
 #[cfg(feature = "ros")]
 mod node;
 mod node_report;
+#[cfg(any(feature = "ros", test))]
+mod pause_watch;
 mod request_guard;
 mod run_head;
 pub mod server;
@@ -33,6 +35,7 @@ mod tests;
 mod token;
 mod translator;
 mod view;
+mod visitor;
 
 pub(super) use change::{Change, ChangeKind};
 pub(super) use change_parser::from_json;
@@ -47,3 +50,4 @@ pub(super) use site::UP_TO_DATE;
 pub use site::{Act, Controls, Site};
 pub use token::Token;
 pub use view::{view_recording, view_tree};
+pub use visitor::Visitor;

@@ -2,16 +2,16 @@
 
 use std::io::Write;
 use std::net::{IpAddr, TcpListener};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::live::LiveRun;
 use super::metrics::{Numbers, metrics};
 use super::node_report::{NodeReport, StoppingGoal};
+use super::pause_watch::{PauseRequested, PauseWatch};
 use super::run_head::stored_problems;
 use super::site::{Act, Controls, Site};
 use super::token::Token;
 use super::{Feed, server};
-use crate::bt::HaltReason;
 use crate::navigator::{MonitorSettings, NodeHandles, Pending, StartError, TickStatus, Unacknowledged};
 use crate::record::Totals;
 
@@ -23,6 +23,8 @@ const IDLE_PERIOD: Duration = Duration::from_millis(400);
 const ACT_TIMEOUT: Duration = Duration::from_millis(300);
 /// Maximum time that a request for the metrics waits for the tick thread.
 const METRICS_TIMEOUT: Duration = Duration::from_millis(50);
+/// What the client of a goal is told that was cancelled on the page.
+const BY_OPERATOR: &str = "an operator cancelled the goal on the web page";
 /// Number of looks between two requests for the state of the tick thread.
 const STATUS_LOOKS: u32 = 5;
 
@@ -57,6 +59,7 @@ pub fn serve_node(node_handles: &NodeHandles, settings: &MonitorSettings) -> Res
         stored_problems(&files, &registry)
     });
     let live = LiveRun::new(records.reader(), find_problems);
+    let pause = PauseRequested::default();
     let site = Site {
         feed: live.feed().clone(),
         token,
@@ -64,11 +67,13 @@ pub fn serve_node(node_handles: &NodeHandles, settings: &MonitorSettings) -> Res
         controls: Some(Box::new(NodeControls {
             node_handles: node_handles.clone(),
             totals: totals.clone(),
+            pause: pause.clone(),
         })),
     };
     let watched = Watched {
         node_handles: node_handles.clone(),
         live,
+        pause: PauseWatch::new(pause),
         question: None,
         status: None,
     };
@@ -124,6 +129,7 @@ fn run(listener: TcpListener, site: Site, mut watched: Watched) -> std::io::Resu
 struct Watched {
     node_handles: NodeHandles,
     live: LiveRun,
+    pause: PauseWatch,
     /// The open request to the tick thread.
     question: Option<Pending<TickStatus>>,
     status: Option<TickStatus>,
@@ -134,7 +140,13 @@ impl Watched {
     fn look(&mut self, with_status: bool) -> bool {
         self.live.poll();
         let feed: &Feed = self.live.feed();
-        if !feed.is_watched() {
+        let is_watched = feed.is_watched();
+        if self.pause.is_over(is_watched, Instant::now()) {
+            tracing::warn!("web page: the last page was closed: ticks are resumed");
+            // The tick thread need not answer.
+            drop(self.node_handles.ticks.resume());
+        }
+        if !is_watched {
             return false;
         }
         if let Some(answer) = self.question.as_ref().map(Pending::try_wait) {
@@ -173,11 +185,13 @@ impl Watched {
                 }
             })
             .collect();
+        // Also while a leaf blocks the tick thread, which then does not answer.
+        let active = self.node_handles.heartbeat.active_goal();
         NodeReport {
             acts: true,
             paused: status.is_some_and(|status| status.is_paused),
-            // Also while a leaf blocks the tick thread, which then does not answer.
-            running: self.node_handles.heartbeat.active_goal().is_some(),
+            running: active.is_some(),
+            goal: active.map(|active| active.goal.to_string()),
             goals,
         }
     }
@@ -193,27 +207,37 @@ fn leaf_name(path: &str) -> &str {
 struct NodeControls {
     node_handles: NodeHandles,
     totals: Totals,
+    pause: PauseRequested,
 }
 
 impl Controls for NodeControls {
-    fn act(&self, act: Act) -> Result<(), String> {
+    fn act(&self, act: Act, goal: &str) -> Result<(), String> {
         tracing::warn!("web page: {}", act.words());
         let ticks = &self.node_handles.ticks;
         let answered = match act {
-            Act::Pause => ticks.pause().wait(ACT_TIMEOUT),
-            Act::Resume => ticks.resume().wait(ACT_TIMEOUT),
+            Act::Pause => {
+                self.pause.set(true);
+                ticks.pause().wait(ACT_TIMEOUT)
+            }
+            Act::Resume => {
+                self.pause.set(false);
+                ticks.resume().wait(ACT_TIMEOUT)
+            }
             Act::Step => match ticks.step().wait(ACT_TIMEOUT) {
                 Ok(false) => return Err("no tree is paused".to_owned()),
                 stepped => stepped.map(drop),
             },
-            Act::Cancel => match ticks.halt_current(HaltReason::GoalCanceled) {
-                None => return Err("no navigation runs".to_owned()),
-                // It ends when the robot has stopped. The page shows it.
-                Some(halted) => match halted.wait(ACT_TIMEOUT) {
-                    Err(Unacknowledged::NotYet) => Ok(()),
-                    halted => halted,
-                },
-            },
+            Act::Cancel => {
+                let active = self.node_handles.heartbeat.active_goal();
+                let wanted = active.filter(|active| active.goal.to_string() == goal);
+                let ended = wanted.and_then(|wanted| ticks.end_goal(wanted, BY_OPERATOR));
+                match ended.map(|ended| ended.wait(ACT_TIMEOUT)) {
+                    None | Some(Ok(false)) => return Err("this goal runs no longer".to_owned()),
+                    // A leaf blocks the tick thread. The watchdog stops the robot.
+                    Some(Ok(true) | Err(Unacknowledged::NotYet)) => Ok(()),
+                    Some(Err(never)) => Err(never),
+                }
+            }
         };
         answered.map_err(|reason| match reason {
             Unacknowledged::NotYet => "the tick thread does not answer: a leaf blocks it".to_owned(),

@@ -12,6 +12,8 @@ pub(in crate::monitor) struct NodeReport {
     pub(in crate::monitor) paused: bool,
     /// A navigation runs.
     pub(in crate::monitor) running: bool,
+    /// The ID of its goal, which a cancel names.
+    pub(in crate::monitor) goal: Option<String>,
     /// The goals that still stop after their leaf was halted.
     pub(in crate::monitor) goals: Vec<StoppingGoal>,
 }

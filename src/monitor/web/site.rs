@@ -14,6 +14,7 @@ use super::body::ResponseBody;
 use super::feed::{Cursor, Feed};
 use super::request_guard::{Refusal, check_no_body, check_source, check_token};
 use super::token::Token;
+use super::visitor::Visitor;
 
 /// Minimum time between two events for a client: the page draws 20 times a second.
 const FRAME_PERIOD: Duration = Duration::from_millis(50);
@@ -36,7 +37,7 @@ pub enum Act {
     Step,
     /// Tick again.
     Resume,
-    /// Cancel the navigation goal.
+    /// Cancel the navigation goal. It names the goal, so that it does not cancel the next one.
     Cancel,
 }
 
@@ -63,11 +64,12 @@ impl Act {
 
 /// The node behind a page.
 pub trait Controls: Send + Sync {
-    /// Does something to the robot. Returns at once.
+    /// Does something to the robot. Returns at once. `goal` is the ID of the goal that a cancel is for; empty for other
+    /// acts.
     ///
     /// # Errors
     /// The reason why it cannot be done.
-    fn act(&self, act: Act) -> Result<(), String>;
+    fn act(&self, act: Act, goal: &str) -> Result<(), String>;
 
     /// The numbers of the node, in the text format of Prometheus.
     fn metrics(&self) -> String;
@@ -140,14 +142,13 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
 ];
 
 impl Site {
-    /// Answers a request. `on_events` is told that the answer is a stream of events, with a sender whose drop ends the
-    /// connection.
+    /// Answers the request of a connection.
     pub(super) fn answer<B>(
         self: &Arc<Self>,
         request: &Request<B>,
-        on_events: impl FnOnce(mpsc::Sender<Infallible>),
+        visitor: &Visitor,
     ) -> Response<ResponseBody> {
-        let mut response = match self.try_answer(request, on_events) {
+        let mut response = match self.try_answer(request, visitor) {
             Ok(response) => response,
             Err((status, reason)) => text(status, "text/plain; charset=utf-8", reason.into()),
         };
@@ -160,7 +161,7 @@ impl Site {
     fn try_answer<B>(
         self: &Arc<Self>,
         request: &Request<B>,
-        on_events: impl FnOnce(mpsc::Sender<Infallible>),
+        visitor: &Visitor,
     ) -> Result<Response<ResponseBody>, Refusal> {
         check_source(request, self.name.as_deref())?;
         check_no_body(request)?;
@@ -170,8 +171,11 @@ impl Site {
             return Ok(text(StatusCode::OK, kind, (*content).into()));
         }
         check_token(request, &self.token)?;
+        if !visitor.trust() {
+            return Err((StatusCode::SERVICE_UNAVAILABLE, "too many pages are open\n"));
+        }
         match path {
-            "/events" if *request.method() == Method::GET => Ok(self.events(on_events)),
+            "/events" if *request.method() == Method::GET => Ok(self.events(visitor)),
             "/metrics" if is_read => self.metrics(),
             _ => match path.strip_prefix("/act/") {
                 Some(name) if *request.method() == Method::POST => self.act(name),
@@ -190,22 +194,29 @@ impl Site {
         Ok(text(StatusCode::OK, kind, controls.metrics().into()))
     }
 
-    fn act(&self, name: &str) -> Result<Response<ResponseBody>, Refusal> {
+    fn act(&self, path: &str) -> Result<Response<ResponseBody>, Refusal> {
+        let (name, goal) = path.split_once('/').unwrap_or((path, ""));
         let known = Act::ALL.iter().find(|(known, _)| *known == name);
         let (Some((_, act)), Some(controls)) = (known, &self.controls) else {
             return Err((StatusCode::NOT_FOUND, "there is no such act here\n"));
         };
+        if goal.is_empty() == (*act == Act::Cancel) {
+            return Err((
+                StatusCode::BAD_REQUEST,
+                "a cancel names its goal, /act/cancel/ID, and no other act does\n",
+            ));
+        }
         let kind = "text/plain; charset=utf-8";
-        Ok(match controls.act(*act) {
+        Ok(match controls.act(*act, goal) {
             Ok(()) => text(StatusCode::OK, kind, "done\n".into()),
             Err(reason) => text(StatusCode::CONFLICT, kind, format!("{reason}\n").into()),
         })
     }
 
-    fn events(self: &Arc<Self>, on_events: impl FnOnce(mpsc::Sender<Infallible>)) -> Response<ResponseBody> {
+    fn events(self: &Arc<Self>, visitor: &Visitor) -> Response<ResponseBody> {
         let (events, receiver) = mpsc::channel(1);
         let (alive, ended) = mpsc::channel(1);
-        on_events(alive);
+        visitor.begin_events(alive);
         tokio::spawn(send_events(self.feed.clone(), events, ended));
         let mut response = Response::new(ResponseBody::Events(receiver));
         let kind = HeaderValue::from_static("text/event-stream");
@@ -235,10 +246,14 @@ async fn send_events(feed: Feed, events: mpsc::Sender<Bytes>, _ended: mpsc::Rece
             is_behind = false;
         }
         if text.is_empty() {
-            match tokio::time::timeout(KEEP_ALIVE, version.changed()).await {
-                Ok(Ok(())) => continue,
-                Ok(Err(_)) => return,
-                Err(_) => text.push_str(": still here\n\n"),
+            tokio::select! {
+                // At once: a closed page is not to count as one that watches.
+                () = events.closed() => return,
+                changed = version.changed() => match changed {
+                    Ok(()) => continue,
+                    Err(_) => return,
+                },
+                () = tokio::time::sleep(KEEP_ALIVE) => text.push_str(": still here\n\n"),
             }
         }
         let is_whole = text.len() < CHUNK;

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -13,13 +13,16 @@ use crate::bt::Time;
 const TOKEN: &str = "0123456789abcdef";
 const TIMEOUT: Duration = Duration::from_secs(20);
 
+/// What was asked, and for which goal.
+type Asked = Arc<Mutex<Vec<(Act, String)>>>;
+
 /// Remembers what was asked of it.
 #[derive(Default)]
-struct Acts(Arc<Mutex<Vec<Act>>>);
+struct Acts(Asked);
 
 impl Controls for Acts {
-    fn act(&self, act: Act) -> Result<(), String> {
-        self.0.lock().unwrap().push(act);
+    fn act(&self, act: Act, goal: &str) -> Result<(), String> {
+        self.0.lock().unwrap().push((act, goal.to_owned()));
         match act {
             Act::Step => Err("the tree is not paused".to_owned()),
             _ => Ok(()),
@@ -35,7 +38,7 @@ impl Controls for Acts {
 struct Rig {
     address: SocketAddr,
     feed: Feed,
-    acts: Arc<Mutex<Vec<Act>>>,
+    acts: Asked,
 }
 
 fn rig() -> Rig {
@@ -174,7 +177,12 @@ fn acts_need_the_token_the_method_and_the_own_site() {
     );
     let (status, reason) = rig.ask("POST /act/step", &[WITH_TOKEN]);
     assert_eq!((status, reason.as_str()), (409, "the tree is not paused\n"));
-    let acts = vec![Act::Pause, Act::Step];
+    assert_eq!(rig.ask("POST /act/cancel/0123-45", &[WITH_TOKEN]).0, 200);
+    let acts = [
+        (Act::Pause, String::new()),
+        (Act::Step, String::new()),
+        (Act::Cancel, "0123-45".to_owned()),
+    ];
     assert_eq!(*rig.acts.lock().unwrap(), acts);
     for (line, headers, expected) in [
         (
@@ -198,6 +206,9 @@ fn acts_need_the_token_the_method_and_the_own_site() {
         ("POST /act/cancel", &[WITH_TOKEN, ("Content-Length", "5")], 413),
         ("POST /act/cancel?token=0123456789abcdef", &[], 401),
         ("GET /act/cancel", &[WITH_TOKEN], 405),
+        ("POST /act/cancel", &[WITH_TOKEN], 400),
+        ("POST /act/cancel/", &[WITH_TOKEN], 400),
+        ("POST /act/pause/0123-45", &[WITH_TOKEN], 400),
         ("POST /act/reboot", &[WITH_TOKEN], 404),
         ("POST /", &[WITH_TOKEN], 404),
     ] {
@@ -252,21 +263,41 @@ fn what_is_not_http_ends_its_connection_only() {
 #[test]
 fn clients_are_bounded_in_number_and_make_room_when_they_go() {
     let rig = rig();
-    let mut streams: Vec<TcpStream> = (0..32).map(|_| rig.events()).collect();
-    for stream in &mut streams {
-        read_until(stream, "event: run");
-    }
-    assert_eq!(rig.ask("GET /", &[]).0, 0, "the 33rd is closed");
-    streams.truncate(20);
-    let deadline = std::time::Instant::now() + TIMEOUT;
-    // The server sees at its next write that they have gone.
-    let mut number = 0;
-    while rig.ask("GET /", &[]).0 != 200 {
-        number += 1;
-        rig.feed.set_node(&json!(number));
-        assert!(std::time::Instant::now() < deadline);
+    let connected = |_| {
+        let mut stream = rig.events();
+        read_until(&mut stream, "event: run");
+        stream
+    };
+    let mut streams: Vec<TcpStream> = (0..24).map(connected).collect();
+    assert_eq!(rig.ask("GET /metrics", &[WITH_TOKEN]).0, 503);
+    assert_eq!(rig.ask("GET /", &[]).0, 200, "the page itself needs no place");
+    assert!(rig.feed.is_watched());
+    streams.clear();
+    // The server sees the end of a connection at once.
+    let deadline = Instant::now() + TIMEOUT;
+    while rig.feed.is_watched() || rig.ask("GET /metrics", &[WITH_TOKEN]).0 != 200 {
+        assert!(Instant::now() < deadline);
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn strangers_that_keep_their_connections_keep_nobody_out() {
+    let rig = rig();
+    let mut page = rig.events();
+    read_until(&mut page, "event: run");
+    let mut strangers: Vec<TcpStream> = (0..60).map(|_| rig.connect()).collect();
+    assert_eq!(rig.ask("GET /", &[]).0, 200);
+    assert_eq!(rig.ask("GET /metrics", &[WITH_TOKEN]).0, 200);
+    rig.feed.begin(&json!({"tree": "Main"}), Time::ZERO);
+    read_until(&mut page, r#"{"tree":"Main"}"#);
+    // Those that say nothing are closed long before the limit of a whole request.
+    let began = Instant::now();
+    for stranger in &mut strangers {
+        let mut rest = Vec::new();
+        let _ = stranger.read_to_end(&mut rest);
+    }
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
 }
 
 #[test]

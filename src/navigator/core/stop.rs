@@ -54,6 +54,18 @@ impl Navigator {
         self.end_all(newest, reason, |_| report.clone(), now);
     }
 
+    /// Ends a goal whose tree runs, and those that came to the queue up to `newest`, as
+    /// [`Handle::end_goal`](crate::navigator::Handle::end_goal) says. Returns whether its tree runs.
+    pub fn end_goal(&mut self, goal: NavigationId, message: &str, newest: ArrivalNumber, now: Time) -> bool {
+        self.queue.halt_handled();
+        let is_running = matches!(&self.state, NavigationState::Running(session) if session.id() == goal);
+        if is_running {
+            let report = NavigationResult::stopped(message);
+            self.end_all(newest, HaltReason::GoalCanceled, |_| report.clone(), now);
+        }
+        is_running
+    }
+
     /// Aborts all goals because of an error of this node.
     pub fn abort_all(&mut self, error: NavigationError, message: &str, now: Time) {
         let report = |kind| NavigationResult::aborted(error.code(kind), message);

@@ -164,11 +164,14 @@ impl Handle {
         self.ask(|reply| Message::Halt(reason, None, self.queue.halt_requested(), reply))
     }
 
-    /// Like [`Handle::halt`] for the current goal. If a leaf blocks the thread, the watchdog stops the robot, as for a
-    /// cancel of the client. Returns `None` if no tree runs.
-    pub fn halt_current(&self, reason: HaltReason) -> Option<Pending<()>> {
-        self.heartbeat.cancel_requested(self.heartbeat.active_goal()?);
-        Some(self.halt(reason))
+    /// Ends a goal whose tree runs, and the goals that wait behind it, for a person who is not their client. Their
+    /// clients get ABORTED with `message` when the robot has stopped. The answer comes at once. It is false, or there is
+    /// none, if the goal's tree runs no longer: then nothing is ended. If a leaf blocks the thread, the watchdog stops
+    /// the robot, as for a cancel of the client.
+    pub fn end_goal(&self, goal: NavigationId, message: &'static str) -> Option<Pending<bool>> {
+        self.heartbeat.active_goal().filter(|active| *active == goal)?;
+        self.heartbeat.cancel_requested(goal);
+        Some(self.ask(|reply| Message::EndGoal(goal, message, self.queue.halt_requested(), reply)))
     }
 
     /// Like [`Handle::halt`], with a limit on the clock that a simulation does not stop. After it, goals and jobs that

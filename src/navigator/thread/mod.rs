@@ -84,6 +84,8 @@ enum Message {
     /// Ends the current goal and those up to an arrival number. Replies when everything has stopped, or at its
     /// deadline, or at the given limit.
     Halt(HaltReason, Option<Duration>, ArrivalNumber, Sender<()>),
+    /// Ends this goal with a message, and those up to an arrival number. Replies whether its tree runs.
+    EndGoal(NavigationId, &'static str, ArrivalNumber, Sender<bool>),
     /// Replaces the tree of a navigator.
     Swap(NavigatorKind, Arc<TreeDef>, Sender<Result<(), String>>),
     /// Like [`Message::Halt`], and then the thread ends.

@@ -192,6 +192,12 @@ impl Loop {
                 }
                 self.halt(reason, newest, reply, now);
             }
+            Message::EndGoal(goal, message, newest, reply) => {
+                let is_ended = self.navigator.end_goal(goal, message, newest, now);
+                // Not earlier, as for a cancel.
+                self.heartbeat.cancel_processed(goal);
+                let _ = reply.send(is_ended);
+            }
             Message::Stop(reason, newest, reply) => {
                 self.halt(reason, newest, reply, now);
                 self.ending = true;

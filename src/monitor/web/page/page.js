@@ -159,7 +159,7 @@ function drawActs() {
   if (!robot) return;
   byId("pause").textContent = robot.paused ? "Resume" : "Pause";
   byId("step").disabled = !robot.paused;
-  byId("cancel").disabled = !robot.running;
+  byId("cancel").disabled = !robot.goal;
 }
 
 async function act(name) {
@@ -274,7 +274,11 @@ function listen() {
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => chart.measure());
   on("pause", "click", () => act(robot && robot.paused ? "resume" : "pause"));
   on("step", "click", () => act("step"));
-  on("cancel", "click", () => { if (window.confirm("Cancel the navigation goal of the robot?")) act("cancel"); });
+  on("cancel", "click", () => {
+    // The goal that was shown when the button was pressed: another one may begin while the question is open.
+    const goal = robot && robot.goal;
+    if (goal && window.confirm("Cancel the navigation goal of the robot?")) act(`cancel/${goal}`);
+  });
   on("login", "submit", (event) => {
     event.preventDefault();
     location.hash = byId("token").value.trim();
