@@ -110,7 +110,7 @@ where
 
     fn feedback(&mut self, feedback: &Feedback) {
         let (goal, feedback) = (self.goal.clone(), A::feedback(feedback));
-        self.sender.send_along(move || {
+        self.sender.send(move || {
             // The goal may have no subscriber.
             let _ = goal.feedback(&feedback);
         });

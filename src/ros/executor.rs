@@ -241,11 +241,6 @@ impl RosHandle {
             .map_err(|error| RosError::Context(error.to_string()))
     }
 
-    /// Calls `act` whenever the node's thread was awake, and at least twice a second.
-    pub(super) fn whenever_awake(&self, act: impl FnMut() + Send + 'static) {
-        self.post(|node| node.every(Duration::ZERO, act));
-    }
-
     /// Calls `callback` when [`RosHandle::thread_exit`] is no longer `None`; at once if it already is not.
     pub fn on_thread_exit(&self, callback: impl FnOnce() + Send + 'static) {
         self.shared.thread_exit.on_exit(callback);

@@ -13,8 +13,7 @@
 //!                        (owns goals, clients, publishers; sends)
 //! ```
 //!
-//! `ros-spin` sends messages that may be late, such as feedback to clients, when it is awake for another reason. Two more
-//! threads only write: `answers` sends the results of goals to the clients that wait for them and repeats what the
+//! Two more threads only write: `answers` sends the results of goals to the clients that wait for them and repeats what the
 //! middleware refused, and `console` writes the log. In the first half minute of activity, `ros-search` looks for goals
 //! of an earlier run.
 //!
@@ -33,7 +32,6 @@ mod clock;
 mod connection;
 mod console;
 pub mod convert;
-mod deferred_send;
 mod dry_run;
 mod earlier_goals;
 mod error;

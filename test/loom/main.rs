@@ -11,7 +11,6 @@
 //! | `ros::Inbox`, `ros::SharedSubscription` | no notice or message is lost, duplicated or reordered |
 //! | `ros::GoalsBoard` | a thread that finds the board settled also finds the effects of its request |
 //! | `ros::Ready` | no message of an entity is missed, and none keeps a thread awake for nothing |
-//! | `ros::DeferredSend` | a deferred message is sent once, by either thread |
 //! | `navigator::Handle` | an acknowledgement follows its effect, and every wait for one ends |
 
 #![allow(dead_code, reason = "other files of the library use what these tests do not")]

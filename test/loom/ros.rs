@@ -1,7 +1,5 @@
 //! Tests of the data passed between the threads of the network and the tick thread.
 
-#[path = "../../src/ros/deferred_send.rs"]
-mod deferred_send;
 #[path = "../../src/ros/goals_view.rs"]
 mod goals_view;
 #[path = "../../src/ros/inbox.rs"]
@@ -16,7 +14,6 @@ mod wake;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deferred_send::{DeferredSend, Message};
 use goals_view::{GoalsBoard, GoalsView};
 use inbox::Inbox;
 use loom::thread;
@@ -202,37 +199,6 @@ fn an_unhandled_request_is_not_settled() {
         assert!(wake.sleep_until(never()), "a change notifies");
         goal_tracker.join().unwrap();
         assert!(!board.is_settled(|_| true));
-    });
-}
-
-/// The listening thread is awake twice while messages are left. A message that remains is taken back.
-#[test]
-fn a_deferred_message_is_sent_once() {
-    explore(|| {
-        let (sender, received) = channel();
-        let message = |number: u32| -> Message {
-            let sender = sender.clone();
-            Box::new(move || sender.send(number).unwrap())
-        };
-        let deferred_send = DeferredSend::default();
-        let listener = deferred_send.clone();
-        let thread = thread::spawn(move || {
-            listener.carry();
-            listener.carry();
-        });
-        let mut numbers = Vec::new();
-        for number in [1, 2] {
-            for send in deferred_send.leave(message(number)) {
-                send();
-            }
-        }
-        deferred_send.take_back().into_iter().for_each(|send| send());
-        thread.join().unwrap();
-        while let Ok(number) = received.try_recv() {
-            numbers.push(number);
-        }
-        numbers.sort_unstable();
-        assert_eq!(numbers, [1, 2]);
     });
 }
 

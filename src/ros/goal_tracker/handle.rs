@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::input::{Input, InputSender};
-use super::outbox::{MessageSender, Outbox, Outgoing};
+use super::outbox::Outbox;
 use crate::bt::HaltReason;
 use crate::goal::{Command, Phase, ServerId, Ticket};
 use crate::ros::goals_view::{GoalsBoard, GoalsView};
@@ -17,7 +17,7 @@ use crate::ros::{Clock, RosHandle};
 /// Access to the GoalTracker from any thread. Cheap to clone.
 #[derive(Clone)]
 pub struct GoalTrackerHandle {
-    pub(super) message_sender: MessageSender,
+    pub(super) inputs: InputSender,
     pub(super) outbox: Option<Arc<Outbox>>,
     pub(super) board: Arc<GoalsBoard>,
     pub(super) servers: Arc<ServersBoard>,
@@ -37,7 +37,7 @@ impl std::fmt::Debug for GoalTrackerHandle {
 
 impl GoalTrackerHandle {
     pub(in crate::ros) fn inputs(&self) -> &InputSender {
-        &self.message_sender.inputs
+        &self.inputs
     }
 
     /// The node's clock.
@@ -54,7 +54,7 @@ impl GoalTrackerHandle {
     #[must_use]
     pub fn with_outbox(&self) -> Self {
         Self {
-            outbox: Some(Arc::new(Outbox::new(self.message_sender.clone()))),
+            outbox: Some(Arc::new(Outbox::new(self.inputs.clone()))),
             ..self.clone()
         }
     }
@@ -77,13 +77,9 @@ impl GoalTrackerHandle {
 
     /// Sends an input, at once or at the end of a tick.
     pub(in crate::ros) fn put(&self, input: Input) {
-        self.say(Outgoing::ToGoalTracker(input));
-    }
-
-    fn say(&self, said: Outgoing) {
         match &self.outbox {
-            Some(outbox) => outbox.hold(said),
-            None => self.message_sender.put(said),
+            Some(outbox) => outbox.hold(input),
+            None => self.inputs.send(input),
         }
     }
 
@@ -105,13 +101,6 @@ impl GoalTrackerHandle {
     /// (G1).
     pub fn send(&self, send: impl FnOnce() + Send + 'static) {
         self.put(Input::Send(Box::new(send)));
-    }
-
-    /// Like [`GoalTrackerHandle::send`], but wakes no thread for the message. The thread that listens to topics sends it
-    /// when the next topic message arrives. If none arrives, the message leaves with the next message given to this
-    /// function, or after half a second at most.
-    pub fn send_along(&self, send: impl FnOnce() + Send + 'static) {
-        self.say(Outgoing::Along(Box::new(send)));
     }
 
     /// Halts every leaf of every tree, at once and from any thread: a client's cancel need not wait for a tick. Leaves

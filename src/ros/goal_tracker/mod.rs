@@ -16,12 +16,10 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-use super::deferred_send::DeferredSend;
 use super::takeover::Takeover;
 use super::{Clock, RosError, RosHandle};
 use crate::bt::panic_text;
 use crate::goal::GoalOptions;
-use outbox::MessageSender;
 use owner::Owner;
 
 /// The thread that owns the GoalTracker. It handles the commands of ticks, the messages of servers and deadlines, and
@@ -47,10 +45,7 @@ impl GoalTrackerThread {
         let (sender, receiver) = channel();
         let ids = ros.goal_ids(robot, "");
         let handle = GoalTrackerHandle {
-            message_sender: MessageSender {
-                inputs: InputSender(sender),
-                along: DeferredSend::default(),
-            },
+            inputs: InputSender(sender),
             outbox: None,
             board: Arc::default(),
             servers: Arc::default(),
@@ -61,8 +56,6 @@ impl GoalTrackerThread {
             ros: ros.clone(),
         };
         let owner = Owner::new(ids, options, &handle);
-        let along = handle.message_sender.along.clone();
-        ros.whenever_awake(move || along.carry());
         let fault = ros.clone();
         let thread = std::thread::Builder::new()
             .name("goal-tracker".to_owned())
