@@ -13,7 +13,6 @@ use super::workspace::Workspace;
 
 pub(super) fn of(workspace: &Workspace<'_>, path: &Path, wanted: Range) -> Vec<CodeAction> {
     let mut actions: Vec<CodeAction> = Vec::new();
-    let uri = super::uri::of(path);
     for Checked { diagnostics, sources } in checks_of(workspace, path) {
         let mut places = Places::new(&sources);
         for problem in &diagnostics {
@@ -21,7 +20,7 @@ pub(super) fn of(workspace: &Workspace<'_>, path: &Path, wanted: Range) -> Vec<C
                 continue;
             };
             let meets = location.range.start <= wanted.end && wanted.start <= location.range.end;
-            if Some(&location.uri) != uri.as_ref() || !meets {
+            if !meets || !places.is_in(problem.primary.span, path) {
                 continue;
             }
             if let Some(action) = action(problem, &mut places)

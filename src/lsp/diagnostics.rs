@@ -39,8 +39,9 @@ pub(super) fn of(workspace: &Workspace<'_>, path: &Path) -> Option<PublishDiagno
         let mut places = Places::new(&sources);
         for problem in &diagnostics {
             let span = problem.primary.span;
-            let is_here = sources.get(span.file).is_some_and(|file| is_same(file, path));
-            if is_here && seen.insert((problem.code, span.start, span.end, problem.message.clone())) {
+            if places.is_in(span, path)
+                && seen.insert((problem.code, span.start, span.end, problem.message.clone()))
+            {
                 found.push(diagnostic(problem, &mut places));
             }
         }
@@ -84,6 +85,11 @@ impl<'s> Places<'s> {
             .map_or_else(lsp_types::Range::default, |(lines, source, ..)| {
                 lines.range(source.text(), super::file::bytes(span))
             })
+    }
+
+    /// Whether a span is in a file.
+    pub(super) fn is_in(&mut self, span: Span, path: &Path) -> bool {
+        self.file(span).is_some_and(|(.., file)| file == path)
     }
 
     pub(super) fn location(&mut self, span: Span) -> Option<Location> {

@@ -199,3 +199,22 @@ fn a_rename_changes_all_files_that_belong_together() {
     assert_eq!(rename("Part\"", "Whole"), [1, 1, 0]);
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+#[test]
+fn the_cursor_stands_in_the_quotes_of_a_new_attribute() {
+    let mut workspace = Workspace::new(&NoProject);
+    let uri = Uri::from_str("file:///nowhere/new.xml").unwrap();
+    let text = "<root BTCPP_format=\"4\"><BehaviorTree ID=\"M\"><Wait ";
+    let end = Position::new(0, u32::try_from(text.len()).unwrap());
+    for (snippets, expected) in [(true, "wait_duration=\"$1\""), (false, "wait_duration=\"\"")] {
+        workspace.snippets = snippets;
+        workspace.set(&uri, 1, text.to_owned());
+        let view = workspace.view(&uri).unwrap();
+        let items = super::completion::of(&view, end);
+        let item = items.iter().find(|item| item.label == "wait_duration").unwrap();
+        let Some(lsp_types::CompletionTextEdit::Edit(edit)) = &item.text_edit else {
+            panic!("{item:?}");
+        };
+        assert_eq!(edit.new_text, expected);
+    }
+}

@@ -261,6 +261,12 @@ impl View {
     }
 }
 
+/// Whether a file can hold trees. A directory can be full of other XML files, and each check reads the whole set.
+fn has_trees(path: &Path) -> bool {
+    Disk.read(path)
+        .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("BehaviorTree"))
+}
+
 /// The tree files in a directory, and below it to a depth.
 fn tree_files(directory: &Path, depth: usize) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -272,7 +278,7 @@ fn tree_files(directory: &Path, depth: usize) -> Vec<PathBuf> {
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_directory && depth > 0 && !is_hidden {
                 waiting.push((path, depth - 1));
-            } else if path.extension().is_some_and(|extension| extension == "xml") && path.is_file() {
+            } else if path.extension().is_some_and(|extension| extension == "xml") && has_trees(&path) {
                 found.push(Disk.identity(&path));
             }
             if found.len() >= MAX_FILES {
