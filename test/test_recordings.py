@@ -127,12 +127,17 @@ def test_a_killed_node_leaves_nothing_broken(simulate, tmp_path):
     simulation = simulate()
     _, path = fail(simulation)
     x, y = simulation.position
-    goal = simulation.navigation.send(x + 30.0, y)
+    goal = simulation.navigation.send(x + 300.0, y)
     wait_for(lambda: len(goal.feedback) > 3, PATIENCE, "the robot to drive")
+    found = []
+    wait_for(lambda: found or found.extend((tmp_path / "recordings").glob("*.running.mcap.part")), PATIENCE, "the file of the run")
     os.kill(simulation.node.pid, signal.SIGKILL)
     simulation.node.wait(PATIENCE)
     for file in (tmp_path / "recordings").iterdir():
         assert "ticks" in navtree("log", file)
+    # The navigation that was killed.
+    assert "FollowPath ran on follow_path" in navtree("log", found[0])
+    assert "the trace of" in navtree("replay", found[0])
     # A file that was cut off while it was written.
     with open(path, "rb") as file:
         whole = file.read()

@@ -671,3 +671,58 @@ fn a_directory_without_write_permission_is_noticed_at_the_start() {
     assert!(disk.has_failed());
     std::fs::remove_file(&path).unwrap();
 }
+
+#[test]
+fn a_killed_process_leaves_the_navigation_up_to_there() {
+    use crate::record::part::{PartFile, PartProgress};
+
+    let directory = std::env::temp_dir().join(format!("navtree-part-{}", std::process::id()));
+    let files = RecordingFiles {
+        directory: directory.clone(),
+        max_files: 3,
+        max_bytes: 1 << 30,
+    };
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    rig.rig
+        .bench
+        .action::<ComputePathToPose>("compute_path_to_pose", |_| {
+            Plan::result(ComputePathToPoseResult {
+                path: path(2.0, 10),
+                ..ComputePathToPoseResult::default()
+            })
+        });
+    rig.rig
+        .bench
+        .action::<FollowPath>("follow_path", |_| Plan::success().after(3000));
+    let (mut file, mut progress) = (PartFile::default(), PartProgress::default());
+    let tree = default_tree();
+    // The second limit is so small that the file is written again each time.
+    for max_bytes in [usize::MAX, 1] {
+        drive(&mut rig, 0);
+        rig.goal_to_pose(1, &tree, 3.0);
+        for tick in 0..4 {
+            drive(&mut rig, tick);
+            rig.ticks(10);
+            assert!(rig.recorder.is_recording(), "{:?}", rig.done);
+            let (job, after) = progress.next(&rig.recorder, max_bytes).unwrap();
+            file.take(job, &files).unwrap();
+            progress = after;
+            // What the disk has is what a killed process leaves.
+            let left = Recording::read(file.path().unwrap()).unwrap();
+            assert!(left.damage.is_some());
+            let ticked = |(_, record): &&(_, StoredRecord)| matches!(record, StoredRecord::TickEnded(_));
+            let whole = Recording::from_bytes(&bytes(&rig.recorder.snapshot().unwrap())).unwrap();
+            let ticks = left.records.iter().filter(ticked).count();
+            assert_eq!(ticks, whole.records.iter().filter(ticked).count());
+            assert!(tell(&left.navigation, &left.records).end.contains("still runs"));
+            assert!(progress.next(&rig.recorder, max_bytes).is_none());
+        }
+        rig.finish();
+        let path = file.path().unwrap().to_owned();
+        let (job, after) = progress.next(&rig.recorder, max_bytes).unwrap();
+        file.take(job, &files).unwrap();
+        progress = after;
+        assert!(!path.exists() && !progress.has_file());
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}

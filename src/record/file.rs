@@ -21,7 +21,7 @@ const CHUNK_SIZE: u64 = 256 * 1024;
 
 /// A channel: its topic, encoding and schema.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(super) struct ChannelInfo {
+pub(crate) struct ChannelInfo {
     pub(super) topic: Cow<'static, str>,
     pub(super) encoding: &'static str,
     /// Name and text of the schema; `None` if the channel has none.
@@ -30,7 +30,7 @@ pub(super) struct ChannelInfo {
 
 /// A message.
 #[derive(Clone, Debug)]
-pub(super) struct Message {
+pub(crate) struct Message {
     /// Time since the epoch of ROS, in ns.
     pub(super) log_time: u64,
     /// The index of its channel.
@@ -113,12 +113,17 @@ impl<W: Write + Seek> McapFile<W> {
         self.writer.flush()
     }
 
-    /// Ends the file.
-    pub(super) fn finish(&mut self, metadata: BTreeMap<String, String>) -> Result<(), McapError> {
+    /// Writes metadata. The last ones count.
+    pub(super) fn describe(&mut self, metadata: BTreeMap<String, String>) -> Result<(), McapError> {
         self.writer.write_metadata(&Metadata {
             name: METADATA.to_owned(),
             metadata,
-        })?;
+        })
+    }
+
+    /// Ends the file.
+    pub(super) fn finish(&mut self, metadata: BTreeMap<String, String>) -> Result<(), McapError> {
+        self.describe(metadata)?;
         self.writer.finish()?;
         Ok(())
     }

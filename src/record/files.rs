@@ -61,6 +61,12 @@ impl RecordingFiles {
             .join(format!("{}_{action}_{short}.mcap", time_name(began)))
     }
 
+    /// The file of a navigation that runs, and its name until it can be read.
+    pub(super) fn part_paths(&self, recording: &MemoryRecording) -> [PathBuf; 2] {
+        let path = self.path(recording.action, recording.goal_id, recording.began);
+        [RUNNING, BEGUN].map(|extension| path.with_extension(extension))
+    }
+
     /// Writes a recording, and then removes the oldest ones beyond the limits. The file has another name until it is whole,
     /// so that a full disk leaves an earlier recording of the same navigation.
     ///
@@ -85,7 +91,7 @@ impl RecordingFiles {
     }
 
     /// Removes the oldest recordings beyond the limits, but not the newest one.
-    fn remove_oldest(&self, newest: &Path) {
+    pub(super) fn remove_oldest(&self, newest: &Path) {
         let Ok(entries) = fs::read_dir(&self.directory) else {
             return;
         };
@@ -115,6 +121,11 @@ impl RecordingFiles {
 
 /// The extension of a file that is being written. One whose process was killed is removed like a recording.
 const PART: &str = "mcap.part";
+
+/// The extension of the file of a navigation that runs. It is not that of a request to write the navigation so far.
+const RUNNING: &str = "running.mcap.part";
+/// Its extension until it can be read.
+const BEGUN: &str = "begun.mcap.part";
 
 /// Whether a file has the name of a recording. No other file is removed.
 fn is_recording(path: &Path) -> bool {

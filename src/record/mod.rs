@@ -22,6 +22,7 @@ mod files;
 mod link;
 mod motion;
 mod names;
+pub(crate) mod part;
 mod reader;
 pub mod recorder;
 pub mod replay;

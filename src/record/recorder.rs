@@ -89,6 +89,16 @@ impl Recorder {
         self.current.is_some()
     }
 
+    /// The current navigation, without the names of its numbers.
+    pub(super) fn current(&self) -> Option<&MemoryRecording> {
+        self.current.as_ref()
+    }
+
+    /// The number of names so far.
+    pub(super) fn names_count(&self) -> usize {
+        self.names.count()
+    }
+
     /// The recording of the current navigation so far.
     pub fn snapshot(&self) -> Option<MemoryRecording> {
         Some(self.current.clone()?.with_names(&self.names))
@@ -117,7 +127,7 @@ pub struct MemoryRecording {
     bytes: usize,
     /// Number of messages that were dropped because of the limits.
     dropped: u64,
-    lost: u64,
+    pub(super) lost: u64,
     /// The time of the tree at the beginning, and the time since the epoch of ROS in ns.
     origin: (Time, u64),
     series: Option<Series>,
@@ -263,6 +273,22 @@ impl MemoryRecording {
         self.dropped == 0 && self.lost == 0
     }
 
+    /// The number of messages since the beginning of the navigation.
+    pub(super) fn position(&self) -> u64 {
+        self.dropped + self.messages.len() as u64
+    }
+
+    /// The messages behind this position; `None` if some of them were dropped.
+    pub(super) fn messages_since(&self, position: u64) -> Option<Vec<Message>> {
+        let first = usize::try_from(position.checked_sub(self.dropped)?).ok()?;
+        Some(self.messages.iter().skip(first).cloned().collect())
+    }
+
+    /// All channels so far.
+    pub(super) fn channels(&self) -> &[ChannelInfo] {
+        &self.channels
+    }
+
     /// Writes the recording as an MCAP file.
     ///
     /// # Errors
@@ -275,22 +301,35 @@ impl MemoryRecording {
     }
 
     fn write_mcap<W: Write + Seek>(&self, out: W) -> Result<(), mcap::McapError> {
-        let mut file = McapFile::begin(out, &self.files, self.origin.1)?;
-        file.add_channels(&self.channels)?;
-        let records = |records: &[TimedRecord], log_time| Message {
-            log_time,
-            channel: 0,
-            data: encode_records(records),
-        };
-        file.write(&records(&self.head, self.origin.1))?;
-        for message in &self.messages {
-            file.write(message)?;
-        }
+        let mut file = self.begin_file(out)?;
         if let Some((time, _)) = self.section.last() {
-            file.write(&records(&self.section, self.log_time(*time)))?;
+            file.write(&self.records(&self.section, *time))?;
         }
         file.flush()?;
         file.finish(self.metadata())
+    }
+
+    /// Begins a file with the messages so far. Records that are not in a message yet will be in a later one.
+    pub(super) fn begin_file<W: Write + Seek>(&self, out: W) -> Result<McapFile<W>, mcap::McapError> {
+        let mut file = McapFile::begin(out, &self.files, self.origin.1)?;
+        if !self.is_complete() {
+            // Also if the process is killed, and the file has no end.
+            file.describe(self.metadata())?;
+        }
+        file.add_channels(&self.channels)?;
+        file.write(&self.records(&self.head, self.origin.0))?;
+        for message in &self.messages {
+            file.write(message)?;
+        }
+        Ok(file)
+    }
+
+    fn records(&self, records: &[TimedRecord], time: Time) -> Message {
+        Message {
+            log_time: self.log_time(time),
+            channel: 0,
+            data: encode_records(records),
+        }
     }
 
     fn metadata(&self) -> BTreeMap<String, String> {

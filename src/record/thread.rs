@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::files::{DiskState, RecordingFiles};
+use super::part::PartProgress;
 use super::recorder::{Limits, MemoryRecording, Recorder};
 use super::stream::{Distributor, Stream, Subscribe};
 use super::totals::Totals;
@@ -18,6 +19,9 @@ use super::writer::{Reply, Writer, Written};
 /// Time between two looks at the stream. A record between navigations is looked at after this time too, so that a row of
 /// them wakes the thread once.
 const PERIOD: Duration = Duration::from_millis(50);
+
+/// Time between two additions to the file of the navigation that runs. A shorter navigation writes nothing before its end.
+const PART_PERIOD: Duration = Duration::from_secs(5);
 
 /// Which navigations are written without a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,6 +85,9 @@ impl RecorderThread {
             distributor,
             totals: totals.clone(),
             recorder: Recorder::new(limits),
+            max_part: limits.bytes,
+            part: PartProgress::default(),
+            part_written: Instant::now(),
             writer,
             occasion,
             last: None,
@@ -152,6 +159,10 @@ struct Worker {
     distributor: Distributor,
     totals: Totals,
     recorder: Recorder,
+    /// Bytes by which the file of the navigation that runs may grow.
+    max_part: usize,
+    part: PartProgress,
+    part_written: Instant,
     writer: Writer,
     occasion: Occasion,
     /// The last navigation, for a request after its end.
@@ -171,7 +182,10 @@ impl Worker {
             if stops {
                 return;
             }
-            if !self.recorder.is_recording() {
+            if self.recorder.is_recording() || self.part.has_file() {
+                self.write_part();
+            } else {
+                self.part_written = Instant::now();
                 self.distributor.sleep();
             }
             thread::park_timeout(PERIOD);
@@ -198,6 +212,21 @@ impl Worker {
         if self.recorder.is_recording() {
             // Its memory is that of the current one.
             self.last = None;
+        }
+    }
+
+    /// Adds to the file of the navigation that runs, or removes it.
+    fn write_part(&mut self) {
+        let is_due = self.part_written.elapsed() >= PART_PERIOD || !self.recorder.is_recording();
+        if !is_due || self.occasion == Occasion::Never {
+            return;
+        }
+        let Some((job, after)) = self.part.next(&self.recorder, self.max_part) else {
+            return;
+        };
+        // If the disk is busy, the next look tries again.
+        if self.writer.write_part(job) {
+            (self.part, self.part_written) = (after, Instant::now());
         }
     }
 

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::files::{DiskState, RecordingFiles};
+use super::part::{PartFile, PartJob};
 use super::recorder::MemoryRecording;
 
 /// Receives the path of the written file, or the reason why there is none.
@@ -19,9 +20,11 @@ const MAX_WAITING: usize = 1;
 /// How long the end of the process waits for the disk.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
-struct Job {
-    recording: Arc<MemoryRecording>,
-    reply: Reply,
+enum Job {
+    /// Write a recording.
+    Recording(Arc<MemoryRecording>, Reply),
+    /// Something is to be done with the file of the navigation that runs.
+    Part(PartJob),
 }
 
 /// Passes recordings to the thread. The thread ends when this is dropped and all recordings are written.
@@ -46,10 +49,20 @@ impl Writer {
                     disk.set_failed(true);
                     tracing::error!("no recordings can be written: {error}");
                 }
+                let mut part = PartFile::default();
                 for job in jobs {
-                    let written = files.write(&job.recording);
-                    disk.set_failed(written.is_err());
-                    (job.reply)(written);
+                    match job {
+                        Job::Recording(recording, reply) => {
+                            let written = files.write(&recording);
+                            disk.set_failed(written.is_err());
+                            reply(written);
+                        }
+                        Job::Part(job) => {
+                            if let Err(error) = part.take(job, &files) {
+                                tracing::warn!("the file of the running navigation is not written: {error}");
+                            }
+                        }
+                    }
                 }
             })?;
         Ok((Self(sender), Written(ended)))
@@ -57,19 +70,24 @@ impl Writer {
 
     /// Writes a recording. Returns at once; the thread of the writer calls `reply`, or this one if the disk is too slow.
     pub(super) fn write(&self, recording: &Arc<MemoryRecording>, reply: Reply) {
-        let job = Job {
-            recording: Arc::clone(recording),
-            reply,
-        };
-        match self.0.try_send(job) {
-            Ok(()) => {}
-            Err(TrySendError::Full(job)) => {
-                (job.reply)(Err("the disk has not finished the recordings before".to_owned()));
+        let refuse = |job, reason: &str| {
+            if let Job::Recording(_, reply) = job {
+                reply(Err(reason.to_owned()));
             }
+        };
+        match self.0.try_send(Job::Recording(Arc::clone(recording), reply)) {
+            Ok(()) => {}
+            Err(TrySendError::Full(job)) => refuse(job, "the disk has not finished the recordings before"),
             Err(TrySendError::Disconnected(job)) => {
-                (job.reply)(Err("the thread that writes recordings has ended".to_owned()));
+                refuse(job, "the thread that writes recordings has ended");
             }
         }
+    }
+
+    /// Passes on what is to be done with the file of the navigation that runs. Returns at once; false if the thread is
+    /// busy: then the job is not done.
+    pub(super) fn write_part(&self, job: PartJob) -> bool {
+        self.0.try_send(Job::Part(job)).is_ok()
     }
 }
 
