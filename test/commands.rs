@@ -158,6 +158,18 @@ fn every_command_knows_the_nodes_of_a_palette() {
         "nodes.xml",
         "<root><TreeNodesModel><Action ID='Go'><input_port name='to'/></Action></TreeNodesModel></root>",
     );
+    let model = "<TreeNodesModel><Action ID='Go'><input_port name='to'/></Action></TreeNodesModel></root>";
+    sub("own.xml", &GOOD.replace("</root>", model));
+    sub("own.yaml", "{tree: own.xml, expect: {error: Go}}");
+    for arguments in [
+        "check trees/own.xml",
+        "show trees/own.xml",
+        "trace trees/own.xml --ticks 0",
+        "test trees/own.yaml",
+        "coverage trees/own.xml trees/own.yaml",
+    ] {
+        assert_eq!(folder.ends(arguments).0, 0, "{arguments}");
+    }
     for (arguments, without, with) in [
         ("check trees/tree.xml", 1, 0),
         ("show trees/tree.xml", 1, 0),

@@ -45,6 +45,7 @@ fn cover(arguments: &Arguments, registry: &Registry) -> Result<Exit, String> {
     let mut known = registry.clone();
     arguments.registry.apply(&arguments.tree, &mut known)?;
     let def = Loader::new(&known)
+        .with_models()
         .load_file(&arguments.tree, arguments.tree_id.as_deref())
         .map(|loaded| loaded.def)
         .map_err(|refused| refused.to_string())?;

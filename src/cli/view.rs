@@ -74,7 +74,7 @@ pub(crate) fn load_feed(arguments: &FileArguments<'_>, mut registry: Registry) -
         .extension()
         .is_some_and(|extension| extension == "xml");
     if is_tree {
-        let loader = Loader::new(&registry);
+        let loader = Loader::new(&registry).with_models();
         let loaded = loader
             .load_file(arguments.file, arguments.tree)
             .map_err(|refused| refused.to_string())?;
