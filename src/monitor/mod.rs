@@ -3,6 +3,8 @@
 
 pub mod diagnostics;
 pub mod drawing;
+#[cfg(any(feature = "ros", test))]
+pub mod groot2;
 pub mod live;
 pub mod models;
 #[cfg(feature = "ros")]

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::{diagnostics, web};
+use super::{diagnostics, groot2, web};
 use crate::navigator::{MonitorSettings, NodeHandles, StartError};
 
-/// Publishes the diagnostics with this period, unless it is zero, and serves the web page, if it has a port.
+/// Publishes the diagnostics with this period, unless it is zero, and serves the web page, if it has a port, and Groot2,
+/// if it is enabled.
 ///
 /// # Errors
 /// [`StartError`]. A port that is in use is not an error: the robot drives without its web page.
@@ -17,5 +18,6 @@ pub fn start(
     if !diagnostics_period.is_zero() {
         diagnostics::publish(node_handles, diagnostics_period)?;
     }
-    web::serve_node(node_handles, settings)
+    web::serve_node(node_handles, settings)?;
+    groot2::serve_groot(node_handles, &settings.groot)
 }

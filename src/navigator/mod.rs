@@ -89,7 +89,7 @@ pub use node_handles::NodeHandles;
 pub use options::Options;
 pub use package_share::share_file;
 #[cfg(feature = "ros")]
-pub use parameters::MonitorSettings;
+pub use parameters::{GrootSettings, MonitorSettings};
 pub use recording::NavigationRecorder;
 pub(crate) use robot::Robot;
 pub use schedule::Schedule;

@@ -8,11 +8,16 @@ use crate::xml::escape;
 /// All node types, sorted by ID.
 pub fn palette(registry: &Registry) -> String {
     let mut out = "<root BTCPP_format=\"4\">\n  <TreeNodesModel>\n".to_owned();
-    for manifest in registry.manifests() {
-        write_model(manifest, &mut out);
-    }
+    write_models(registry.manifests(), &mut out);
     out.push_str("  </TreeNodesModel>\n</root>\n");
     out
+}
+
+/// The elements of node types.
+pub(in crate::monitor) fn write_models<'m>(manifests: impl Iterator<Item = &'m Manifest>, out: &mut String) {
+    for manifest in manifests {
+        write_model(manifest, out);
+    }
 }
 
 fn write_model(manifest: &Manifest, out: &mut String) {

@@ -89,7 +89,7 @@ impl LiveRun {
 }
 
 /// The stored form of an event that the page shows. Messages are left out: their stored form takes time and memory.
-fn shown(event: &Event) -> Option<StoredRecord> {
+pub(in crate::monitor) fn shown(event: &Event) -> Option<StoredRecord> {
     Some(match event {
         Event::Message { .. }
         | Event::Transform { .. }

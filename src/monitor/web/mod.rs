@@ -42,6 +42,10 @@ pub(super) use change_parser::from_json;
 pub(super) use feed::Cursor;
 pub use feed::Feed;
 pub use live::LiveRun;
+#[cfg(any(feature = "ros", test))]
+pub(super) use live::shown;
+#[cfg(feature = "ros")]
+pub(super) use node::NodeControls;
 #[cfg(feature = "ros")]
 pub use node::serve_node;
 pub(super) use node_report::NodeReport;

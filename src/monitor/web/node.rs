@@ -65,9 +65,8 @@ pub fn serve_node(node_handles: &NodeHandles, settings: &MonitorSettings) -> Res
         token,
         name: Some(settings.address.clone()),
         controls: Some(Box::new(NodeControls {
-            node_handles: node_handles.clone(),
-            totals: totals.clone(),
             pause: pause.clone(),
+            ..NodeControls::new("web page", node_handles.clone(), totals.clone())
         })),
     };
     let watched = Watched {
@@ -203,16 +202,30 @@ fn leaf_name(path: &str) -> &str {
     last.split_once("::").map_or(last, |(name, _)| name)
 }
 
-/// Passes the acts of the page on to the tick thread. Each is logged.
-struct NodeControls {
+/// Passes the acts of a client on to the tick thread. Each is logged.
+pub(in crate::monitor) struct NodeControls {
+    /// The client, for the log.
+    client: &'static str,
     node_handles: NodeHandles,
     totals: Totals,
     pause: PauseRequested,
 }
 
+impl NodeControls {
+    /// The controls of a client with this name.
+    pub(in crate::monitor) fn new(client: &'static str, node_handles: NodeHandles, totals: Totals) -> Self {
+        Self {
+            client,
+            node_handles,
+            totals,
+            pause: PauseRequested::default(),
+        }
+    }
+}
+
 impl Controls for NodeControls {
     fn act(&self, act: Act, goal: &str) -> Result<(), String> {
-        tracing::warn!("web page: {}", act.words());
+        tracing::warn!("{}: {}", self.client, act.words());
         let ticks = &self.node_handles.ticks;
         let answered = match act {
             Act::Pause => {

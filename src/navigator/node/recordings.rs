@@ -18,11 +18,13 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the recorder, unless it is switched off and the web page does not need it.
+    /// Starts the recorder, unless it is switched off and neither the web page nor Groot2 needs it.
     pub(super) fn start(parameters: &Parameters) -> Result<Option<Self>, StartError> {
         let settings = match &parameters.recorder {
             Some(settings) => settings.clone(),
-            None if parameters.monitor.port.is_some() => RecorderSettings::default(),
+            None if parameters.monitor.port.is_some() || !parameters.monitor.groot.is_empty() => {
+                RecorderSettings::default()
+            }
             None => return Ok(None),
         };
         let stream = Stream::default();

@@ -1,5 +1,6 @@
 //! The parameters of the node. Names are Nav2's; so are defaults, except those listed in `docs/differences.md`.
 
+mod groot;
 mod monitor;
 mod options;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use crate::bt::{MAX_NODES, Registry};
 use crate::goal::GoalOptions;
 use crate::nav::{ProvidedKeys, Settings};
 use crate::ros::{Declaration, DryRun, ParameterError, ParameterStore};
+pub use groot::GrootSettings;
 pub use monitor::MonitorSettings;
 use monitor::monitor;
 use options::options;
@@ -52,7 +54,7 @@ pub(crate) struct Parameters {
     pub(crate) goal_topic: String,
     /// Period of the messages on `/diagnostics`; zero: none.
     pub(crate) diagnostics_period: Duration,
-    /// The web page.
+    /// The web page and Groot2.
     pub(crate) monitor: MonitorSettings,
     /// The flight recorder; `None`: nothing is recorded.
     pub(crate) recorder: Option<RecorderSettings>,
@@ -71,7 +73,6 @@ impl Parameters {
         let settings = settings(&read)?;
         let options = options(&read)?;
         plugins::declare(store)?;
-        declare_groot(&read)?;
         // A list with an error prevents the configuration of the node, so none of its navigators is served.
         let navigators = plugins::navigators(store).unwrap_or_default();
         provide_keys(&options, &mut registry);
@@ -220,28 +221,6 @@ fn bond(read: &Reader<'_>) -> Result<(Duration, bool), ParameterError> {
         "Keep the bond if the lifecycle manager sends no heartbeats. False: break the bond after 4 s.",
     )?;
     Ok((Duration::from_secs_f64(period), !stays))
-}
-
-/// The Groot parameters of each navigator, as in Nav2.
-fn declare_groot(read: &Reader<'_>) -> Result<(), ParameterError> {
-    for (kind, port) in NavigatorKind::ALL.into_iter().zip([1667_i64, 1669]) {
-        let name = kind.action();
-        let enable = format!("{name}.enable_groot_monitoring");
-        let doc = "No effect; declared for compatibility with Nav2, because navtree does not support the protocol of \
-                   Groot.";
-        if read.flag(&enable, false, doc)? {
-            tracing::warn!(
-                "{enable} is set but has no effect: navtree does not support the protocol of Groot"
-            );
-        }
-        let declaration = Declaration::new(
-            &format!("{name}.groot_server_port"),
-            port,
-            "No effect; declared for compatibility with Nav2, see `enable_groot_monitoring`.",
-        );
-        read.value(declaration.read_only())?;
-    }
-    Ok(())
 }
 
 /// A change of a tree parameter sets the default tree.

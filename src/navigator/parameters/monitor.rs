@@ -1,5 +1,6 @@
-//! The parameters of the monitor: the web page of the node.
+//! The parameters of the monitor: the web page of the node, and Groot2.
 
+use super::groot::{GrootSettings, groot};
 use super::reader::Reader;
 use crate::ros::{Declaration, ParameterError};
 
@@ -12,6 +13,8 @@ pub struct MonitorSettings {
     pub address: String,
     /// `monitor_token`. Empty: a random one.
     pub token: String,
+    /// The navigators whose trees Groot2 may show.
+    pub groot: Vec<GrootSettings>,
 }
 
 impl std::fmt::Debug for MonitorSettings {
@@ -20,6 +23,7 @@ impl std::fmt::Debug for MonitorSettings {
         f.debug_struct("MonitorSettings")
             .field("port", &self.port)
             .field("address", &self.address)
+            .field("groot", &self.groot)
             .finish_non_exhaustive()
     }
 }
@@ -51,5 +55,6 @@ pub(super) fn monitor(read: &Reader<'_>) -> Result<MonitorSettings, ParameterErr
             "Secret for reading the run and acting on it in the web page. Empty: a random one, which the log shows at \
              start.\nAt least 16 characters: letters, digits and `-._~`.",
         )?,
+        groot: groot(read)?,
     })
 }
