@@ -1,6 +1,6 @@
 //! The language server: what `navtree check` knows, while a tree is written.
 //!
-//! One thread answers one message after the other ([`server`]). Problems are reported as soon as no message waits, so
+//! One thread answers one message after the other (`server`). Problems are reported as soon as no message waits, so
 //! that fast typing never lags behind. One file per request; the others are:
 //!
 //! - `workspace`: the open files, with their projects and the files that belong to them;

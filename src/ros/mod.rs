@@ -1,6 +1,6 @@
 //! The only room that knows rcl and r2r.
 //!
-//! [`rcl`] has its nodes, topics and services. r2r generates the messages. Actions and parameters are made of services and
+//! `rcl` has its nodes, topics and services. r2r generates the messages. Actions and parameters are made of services and
 //! topics here. Two threads carry messages to and from the tick thread; their waits do not delay a tick:
 //!
 //! ```text

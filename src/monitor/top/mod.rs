@@ -6,7 +6,7 @@
 //! | `run`, `state` | the run: its changes, and what is known at one moment |
 //! | `screen` | what the user has chosen: the selected node, the search, the time |
 //! | `panes` | the lines of each part of the screen, one file per part |
-//! | `terminal`, [`once`] | the screen, and the same as plain text |
+//! | `terminal`, [`once()`] | the screen, and the same as plain text |
 //!
 //! It is a client of the feed of the web page. A recording passes through the same feed. A terminal that draws too slowly
 //! gets the current state instead of the changes that it missed, as a browser does.

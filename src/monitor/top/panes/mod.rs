@@ -1,4 +1,4 @@
-//! The parts of the screen, one per file: the lines that each shows. [`draw`] places them.
+//! The parts of the screen, one per file: the lines that each shows. [`draw()`] places them.
 
 mod blackboard;
 mod draw;
