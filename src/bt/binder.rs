@@ -1,14 +1,12 @@
 //! Binds the ports of a node to the attributes of its file.
 
-use std::ops::Range;
-
 use super::Enums;
 use super::blackboard::{ScopeId, SlotId, is_key};
 use super::change::{Change, Confidence};
 use super::definition::Span;
 use super::dialect::Dialect;
 use super::guard::Guards;
-use super::literal_checks::{ScriptOperand, WrittenLiteral};
+use super::literal_checks::WrittenLiteral;
 use super::node::Manifest;
 use super::numeral::{ignored, ignored_in_list};
 use super::port::Binding;
@@ -16,7 +14,8 @@ use super::port_decl::{Direction, PortDecl, PortSink};
 use super::problem::{Problem, ProblemKind};
 use super::registry::is_port_name;
 use super::scope::{PortText, Scopes, port_text};
-use super::script::{Access, Names, Script, ScriptResult};
+use super::script::{Access, Script, ScriptResult};
+use super::script_binder::{compile_script, name_slot};
 use super::spec::{AttributeSpec, NodeSpec};
 use super::suggest::nearest;
 use super::types::PortValue;
@@ -431,101 +430,5 @@ impl PortSink for Binder<'_, '_> {
         let span = self.named(port).map_or(self.spec.span, |it| it.value_span);
         self.problems
             .push(Problem::new(ProblemKind::OutOfRange, span, message));
-    }
-}
-
-/// Compiles the script of an attribute.
-pub(crate) fn compile_script(
-    attribute: &AttributeSpec<'_>,
-    result: ScriptResult,
-    scope: ScopeId,
-    scopes: &mut Scopes,
-    enums: &Enums,
-    problems: &mut Vec<Problem>,
-) -> Option<Script> {
-    let mut names = ScriptNames {
-        scope,
-        scopes,
-        attribute,
-        continuation: None,
-    };
-    let compiled = Script::compile(&attribute.value, enums, &mut names);
-    if let Some(span) = names.continuation {
-        let message = format!(
-            "script in `{}`: BehaviorTree.CPP takes a `\\` before the end of a line in 4.5 to 4.8 only",
-            attribute.name
-        );
-        let problem = Problem::new(ProblemKind::LineContinuation, span, message);
-        let mut problem = problem.help("remove the `\\`: a script may have several lines");
-        if span != attribute.value_span {
-            problem = problem.change(Change::Write(span, String::new()), Confidence::Sure);
-        }
-        problems.push(problem);
-    }
-    let (span, message) = match compiled {
-        Ok(script) => match script.mismatch(result) {
-            None => return Some(script),
-            Some(message) => (attribute.value_span, message),
-        },
-        Err(error) => (attribute.part(error.range), error.message),
-    };
-    let message = format!("script in `{}`: {message}", attribute.name);
-    problems.push(Problem::new(ProblemKind::BadScript, span, message));
-    None
-}
-
-struct ScriptNames<'n> {
-    scope: ScopeId,
-    scopes: &'n mut Scopes,
-    attribute: &'n AttributeSpec<'n>,
-    /// The place of a `\` before the end of a line.
-    continuation: Option<Span>,
-}
-
-/// The entry of a key that is named at a place.
-fn name_slot(scopes: &mut Scopes, scope: ScopeId, key: &str, access: Access, span: Span) -> SlotId {
-    let slot = scopes.resolve(scope, key);
-    scopes.access(slot, access == Access::Read, access != Access::Read);
-    let place = &mut scopes.slots[slot.0 as usize];
-    match access {
-        Access::Read => place.read_at = place.read_at.or(Some(span)),
-        Access::Create => {
-            place.written = true;
-            place.rewritten = true;
-            place.written_at = place.written_at.or(Some(span));
-        }
-        Access::Assign => {
-            place.assigned_at = place.assigned_at.or(Some(span));
-            place.rewritten = true;
-        }
-    }
-    slot
-}
-
-impl Names for ScriptNames<'_> {
-    fn slot(&mut self, key: &str, access: Access, range: Range<usize>) -> SlotId {
-        let span = self.attribute.part(range);
-        name_slot(self.scopes, self.scope, key, access, span)
-    }
-
-    fn assigns(&mut self, slot: SlotId, literal: &Value, range: Range<usize>) {
-        let span = self.attribute.part(range);
-        self.scopes.literal_checks.write(WrittenLiteral {
-            slot,
-            value: literal.clone(),
-            span,
-            kind: ProblemKind::BadScript,
-        });
-    }
-
-    fn calculates(&mut self, slot: SlotId, operator: &'static str, range: Range<usize>) {
-        let span = self.attribute.part(range);
-        self.scopes
-            .literal_checks
-            .calculate(ScriptOperand { slot, operator, span });
-    }
-
-    fn continues(&mut self, range: Range<usize>) {
-        self.continuation = Some(self.attribute.part(range));
     }
 }

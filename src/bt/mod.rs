@@ -46,6 +46,7 @@ mod resource;
 mod run;
 mod scope;
 pub mod script;
+mod script_binder;
 mod spec;
 mod stateful;
 mod status;

@@ -7,8 +7,8 @@ use lsp_types::request::{
     Request as Kind,
 };
 use lsp_types::{
-    CodeActionOrCommand, DocumentFormattingParams, DocumentSymbolResponse, GotoDefinitionResponse,
-    PrepareRenameResponse, TextEdit, Uri,
+    CodeActionOrCommand, CodeActionParams, DocumentFormattingParams, DocumentSymbolResponse,
+    GotoDefinitionResponse, PrepareRenameResponse, TextEdit, Uri,
 };
 use serde_json::Value;
 
@@ -72,14 +72,9 @@ pub(super) fn answer(workspace: &Workspace<'_>, request: Request) -> Option<Resu
             });
             found.unwrap_or(Ok(None))
         }),
-        CodeActionRequest::METHOD => context.of::<CodeActionRequest>(|workspace, parameters| {
-            let Some(path) = super::uri::path(&parameters.text_document.uri) else {
-                return Ok(None);
-            };
-            let actions = code_action::of(workspace, &Disk.identity(&path), parameters.range);
-            let actions = actions.into_iter().map(CodeActionOrCommand::CodeAction);
-            Ok(Some(actions.collect()))
-        }),
+        CodeActionRequest::METHOD => {
+            context.of::<CodeActionRequest>(|workspace, parameters| Ok(code_actions(workspace, &parameters)))
+        }
         Formatting::METHOD => {
             context.of::<Formatting>(|workspace, parameters| Ok(formatting(workspace, &parameters)))
         }
@@ -123,6 +118,15 @@ impl<'p> Answers<'_, 'p> {
 /// Calls a function with the view of an open file.
 fn with<T>(workspace: &Workspace<'_>, uri: &Uri, answer: impl FnOnce(&View) -> T) -> Option<T> {
     workspace.view(uri).map(|view| answer(&view))
+}
+
+fn code_actions(
+    workspace: &Workspace<'_>,
+    parameters: &CodeActionParams,
+) -> Option<Vec<CodeActionOrCommand>> {
+    let path = super::uri::path(&parameters.text_document.uri)?;
+    let actions = code_action::of(workspace, &Disk.identity(&path), parameters.range);
+    Some(actions.into_iter().map(CodeActionOrCommand::CodeAction).collect())
 }
 
 fn formatting(workspace: &Workspace<'_>, parameters: &DocumentFormattingParams) -> Option<Vec<TextEdit>> {

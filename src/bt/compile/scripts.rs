@@ -1,7 +1,6 @@
 //! The scripts that any node can have: the priorities of its children and its conditions (`_skipIf`, `_onSuccess`, …).
 
 use super::Compiler;
-use crate::bt::binder::compile_script;
 use crate::bt::blackboard::ScopeId;
 use crate::bt::change::{Change, Confidence};
 use crate::bt::definition::NodeIndex;
@@ -10,6 +9,7 @@ use crate::bt::guard::Guards;
 use crate::bt::priority::Priorities;
 use crate::bt::problem::{Problem, ProblemKind};
 use crate::bt::script::{Script, ScriptResult};
+use crate::bt::script_binder::compile_script;
 use crate::bt::spec::{NodeSpec, TreeSpec};
 
 impl Compiler<'_, '_> {

@@ -86,12 +86,18 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
     ] {
         condition.value(key, counter);
     }
-    for (counter, count) in seen.totals.counts() {
+    totals(&mut condition, &seen.totals);
+    condition
+}
+
+/// Adds what the event stream counts.
+fn totals(condition: &mut Condition, totals: &Totals) {
+    for (counter, count) in totals.counts() {
         let labels = counter.labels.iter().map(|(_, value)| &**value);
         let words: Vec<&str> = std::iter::once(counter.name).chain(labels).collect();
         condition.value(words.join(" ").trim_end(), count);
     }
-    let times = seen.totals.motion_times();
+    let times = totals.motion_times();
     if times.count > 0 {
         let mean = times.sum.as_secs_f64() / times.count as f64;
         for (key, seconds) in [
@@ -102,8 +108,7 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
             condition.value(key, format_args!("{seconds:.2}"));
         }
     }
-    condition.value("records lost", seen.totals.lost());
-    condition
+    condition.value("records lost", totals.lost());
 }
 
 fn words(server: &str, leaf: &str, goal: GoalId) -> String {
