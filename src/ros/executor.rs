@@ -246,8 +246,8 @@ impl RosHandle {
         self.shared.thread_exit.on_exit(callback);
     }
 
-    /// The thread, and a number that is odd while it is awake and grows with each change.
+    /// The thread, and a number that is odd and grows with each round of its loop: at least twice a second.
     pub fn beats(&self) -> (&'static str, u64) {
-        (THREAD, self.node_thread.beats())
+        (THREAD, self.node_thread.beats() | 1)
     }
 }

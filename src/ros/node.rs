@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use r2r::qos::HistoryPolicy;
 use r2r::{QosProfile, WrappedNativeMsgUntyped, WrappedServiceTypeSupport, WrappedTypesupport};
 use rustc_hash::FxHashMap;
 
@@ -19,6 +20,25 @@ use super::{Caller, RosError};
 /// Takes this number of messages of one entity.
 type Take = Box<dyn FnMut(usize) + Send>;
 
+/// An entity that receives messages.
+struct Receiver {
+    mark: Arc<Mark>,
+    /// The middleware keeps no more messages than this.
+    capacity: usize,
+    take: Take,
+}
+
+/// The maximum number of messages of one entity that are taken before those of the others. Without it, an entity whose
+/// messages arrive faster than its callback handles them holds up all others: a cancel, a result, the heartbeat.
+const BATCH: usize = 16;
+
+/// The least assumed [`Receiver::capacity`]: a profile of the middleware may keep more than the quality of service says.
+const MIN_CAPACITY: usize = 1_000;
+
+/// The middleware counts what has arrived before it starts to call back. A message that arrives between the two is not
+/// in the count. So this number of takes is tried once (rmw_fastrtps 8.4, `set_on_new_message_callback`).
+const UNCOUNTED: usize = 100;
+
 /// A check of the graph. Returns whether to check again soon.
 type BusyCheck = Box<dyn FnMut(&rcl::Node) -> bool + Send>;
 
@@ -30,7 +50,7 @@ type BusyCheck = Box<dyn FnMut(&rcl::Node) -> bool + Send>;
 /// callback must not wait; it converts the message and passes it on.
 pub struct RosNode {
     /// By number. Dropped before the node.
-    entities: FxHashMap<u32, (Arc<Mark>, Take)>,
+    entities: FxHashMap<u32, Receiver>,
     next_entity: u32,
     ready: Ready,
     /// The entities with messages: kept for its memory.
@@ -104,9 +124,11 @@ impl RosNode {
         writers(&self.node, &self.names.reply_topic(service)).len()
     }
 
-    /// Keeps an entity that receives messages. `listen` makes the middleware count them; `take` takes that many.
+    /// Keeps an entity that receives messages, and of which the middleware keeps `depth`. `listen` makes the middleware
+    /// count them; `take` takes that many.
     fn keep(
         &mut self,
+        depth: usize,
         listen: impl FnOnce(Arc<Mark>) -> Result<(), RosError>,
         take: impl FnMut(usize) + Send + 'static,
     ) -> Result<(), RosError> {
@@ -114,7 +136,13 @@ impl RosNode {
         self.next_entity = self.next_entity.wrapping_add(1);
         let mark = Arc::new(Mark::new(&self.ready, entity));
         listen(Arc::clone(&mark))?;
-        self.entities.insert(entity, (mark, Box::new(take)));
+        mark.add(depth.min(UNCOUNTED));
+        let receiver = Receiver {
+            mark,
+            capacity: depth.max(MIN_CAPACITY),
+            take: Box::new(take),
+        };
+        self.entities.insert(entity, receiver);
         Ok(())
     }
 
@@ -129,9 +157,11 @@ impl RosNode {
         mut callback: impl FnMut(T) + Send + 'static,
     ) -> Result<(), RosError> {
         self.types.note_message::<T>();
+        let depth = depth(&qos);
         let subscription = Arc::new(Subscription::<T>::new(&self.node, topic, qos)?);
         let taken = Arc::clone(&subscription);
         self.keep(
+            depth,
             |mark| subscription.listen(mark),
             move |count| (0..count).filter_map(|_| taken.take()).for_each(&mut callback),
         )
@@ -163,6 +193,7 @@ impl RosNode {
         mut callback: impl FnMut(serde_json::Value) + Send + 'static,
     ) -> Result<(), RosError> {
         let support = support(topic, type_name)?;
+        let depth = depth(&qos);
         let subscription = Arc::new(Subscription::<Serialized>::untyped(
             &self.node, topic, support, qos,
         )?);
@@ -175,6 +206,7 @@ impl RosNode {
             message.to_json().ok()
         };
         self.keep(
+            depth,
             |mark| subscription.listen(mark),
             move |count| (0..count).filter_map(|_| json()).for_each(&mut callback),
         )
@@ -191,9 +223,11 @@ impl RosNode {
         mut callback: impl FnMut(S::Request, Reply<S>) + Send + 'static,
     ) -> Result<(), RosError> {
         self.types.note_service::<S>();
+        let depth = depth(&qos);
         let service = Arc::new(Service::<S>::new(&self.node, name, qos)?);
         let taken = Arc::clone(&service);
         self.keep(
+            depth,
             |mark| service.listen(mark),
             move |count| {
                 let requests = (0..count).filter_map(|_| taken.take());
@@ -254,6 +288,7 @@ impl RosNode {
         let caller = Caller::new(send, Some(probe));
         let mut deliver = caller.deliver();
         self.keep(
+            MAX_ANSWERS,
             |mark| client.listen(mark),
             move |count| {
                 let answers = (0..count).filter_map(|_| taken.take());
@@ -392,8 +427,10 @@ impl RosNode {
     fn take_messages(&mut self) {
         self.ready.take(&mut self.marked);
         for entity in &self.marked {
-            if let Some((mark, take)) = self.entities.get_mut(entity) {
-                take(mark.take());
+            if let Some(receiver) = self.entities.get_mut(entity) {
+                let count = receiver.mark.take().min(receiver.capacity);
+                (receiver.take)(count.min(BATCH));
+                receiver.mark.add(count.saturating_sub(BATCH));
             }
         }
     }
@@ -411,6 +448,14 @@ impl RosNode {
         for timer in &mut self.timers {
             timer.run_if_due(&self.node, now);
         }
+    }
+}
+
+/// The number of messages that the middleware keeps for a reader.
+fn depth(qos: &QosProfile) -> usize {
+    match qos.history {
+        HistoryPolicy::KeepLast => qos.depth,
+        _ => usize::MAX,
     }
 }
 

@@ -6,7 +6,8 @@ use super::node::Gid;
 
 /// Checks whether the server of one client is present, and which server it is.
 pub struct Probe {
-    pub(super) is_available: Box<dyn Fn() -> bool + Send>,
+    /// `None` if the graph cannot be read.
+    pub(super) is_available: Box<dyn Fn() -> Option<bool> + Send>,
     /// The DDS topic of the server's answers.
     pub(super) replies: String,
 }
@@ -30,7 +31,10 @@ struct ProbeState {
 
 impl ProbeState {
     fn ask(&mut self) -> bool {
-        self.is_present = (self.probe.is_available)();
+        // A graph that cannot be read, as when the memory is short for a moment, changes nothing.
+        if let Some(is_present) = (self.probe.is_available)() {
+            self.is_present = is_present;
+        }
         self.is_present
     }
 
@@ -155,7 +159,7 @@ mod tests {
             Probe {
                 is_available: Box::new(move || {
                     service.asked.fetch_add(1, Ordering::Relaxed);
-                    service.is_there.load(Ordering::Relaxed)
+                    Some(service.is_there.load(Ordering::Relaxed))
                 }),
                 replies: replies.to_owned(),
             }

@@ -39,7 +39,7 @@ impl Participant {
 
     /// Whether the server of the service with this index is present.
     pub(super) fn is_server_available(&self, service: usize) -> bool {
-        self.client(service).is_some_and(Client::is_available)
+        self.client(service).and_then(Client::is_available) == Some(true)
     }
 
     /// Sends a request, and returns its number.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use r2r::{NativeMsg, QosProfile, WrappedServiceTypeSupport, WrappedTypesupport};
 use r2r_rcl as rcl;
 
-use super::Node;
 use super::entity::{Entity, Raw};
+use super::{Node, is_taken, reason};
 use crate::ros::RosError;
 use crate::ros::ready::Mark;
 
@@ -69,14 +69,17 @@ impl<S: WrappedServiceTypeSupport + 'static> Client<S> {
         self.entity.listen(mark)
     }
 
-    /// Whether the server is present, by the graph.
-    pub(in crate::ros) fn is_available(&self) -> bool {
+    /// Whether the server is present, by the graph. `None` if the graph cannot be read.
+    pub(in crate::ros) fn is_available(&self) -> Option<bool> {
         let mut is_available = false;
         // SAFETY: rcl made both; the answer outlives the call.
         let code = self.entity.with(|raw, node| unsafe {
             rcl::rcl_service_server_is_available(node, &raw const *raw, &raw mut is_available)
         });
-        code == Some(0) && is_available
+        match code {
+            Some(code) => reason("rcl", code).is_none().then_some(is_available),
+            None => Some(false),
+        }
     }
 
     /// Sends a request, and returns its number.
@@ -101,7 +104,7 @@ impl<S: WrappedServiceTypeSupport + 'static> Client<S> {
         self.entity.with(|raw, _| unsafe {
             let mut header: rcl::rmw_request_id_t = std::mem::zeroed();
             let code = rcl::rcl_take_response(&raw const *raw, &raw mut header, native.msg.cast());
-            (code == 0).then(|| (header.sequence_number, S::Response::from_native(&native)))
+            is_taken(code).then(|| (header.sequence_number, S::Response::from_native(&native)))
         })?
     }
 }

@@ -23,10 +23,10 @@ pub(super) trait Raw: Sized + 'static {
     /// rcl made it, for this node, and it is not used afterwards.
     unsafe fn fini(&mut self, node: *mut rcl::rcl_node_t) -> rcl::rcl_ret_t;
 
-    /// Sets the callback for new messages; `None` removes it.
+    /// Sets the callback for new messages.
     ///
     /// # Safety
-    /// rcl made it, and `data` is what the callback expects until the callback is removed.
+    /// rcl made it, and `data` is what the callback expects until another one is set.
     unsafe fn listen(&self, callback: rcl::rcl_event_callback_t, data: *const c_void) -> rcl::rcl_ret_t;
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Entity<R: Raw> {
     /// only the end must be alone.
     raw: RwLock<Option<R>>,
     node: Arc<NodeHandle>,
-    /// The data of the callback. It is here, so it is dropped after the callback was removed.
+    /// The data of the callback. It is here, so it is dropped after the callback was replaced.
     mark: OnceLock<Arc<Mark>>,
 }
 
@@ -76,6 +76,7 @@ impl<R: Raw> Entity<R> {
             node: Arc::clone(node.handle()),
             mark: OnceLock::new(),
         });
+        node.handle().opened();
         let weak: Weak<Self> = Arc::downgrade(&entity);
         node.handle().keep(weak);
         Ok(entity)
@@ -102,7 +103,7 @@ impl<R: Raw> Entity<R> {
     /// [`RosError::Context`] if the middleware has no such events.
     pub(super) fn listen(&self, mark: Arc<Mark>) -> Result<(), RosError> {
         let data = ptr::from_ref(&**self.mark.get_or_init(|| mark)).cast();
-        // SAFETY: rcl made the entity. The mark exists as long as `self`, which removes the callback before.
+        // SAFETY: rcl made the entity. The mark exists as long as `self`, which replaces the callback before.
         let code = self.with(|raw, _| unsafe { raw.listen(Some(on_events), data) });
         super::check("rcl's callback for new messages", code.unwrap_or(0))
     }
@@ -111,23 +112,28 @@ impl<R: Raw> Entity<R> {
 /// Called by the middleware on one of its threads.
 ///
 /// # Safety
-/// `mark` is the mark of an entity that has not removed its callback.
+/// `mark` is the mark of an entity that has not replaced its callback.
 unsafe extern "C" fn on_events(mark: *const c_void, events: usize) {
     // SAFETY: promised by the caller.
     unsafe { &*mark.cast::<Mark>() }.add(events);
 }
 
+/// The callback of an entity that is closed. It is not null: the middleware calls the callback of a service without a
+/// check, also if it was taken away meanwhile (rmw_fastrtps 8.4, `ServiceListener::on_data_available`).
+unsafe extern "C" fn ignore(_: *const c_void, _: usize) {}
+
 impl<R: Raw> Close for Entity<R> {
     fn close(&self) {
         let raw = self.raw.write().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut raw) = raw else { return };
-        // SAFETY: rcl made the entity, which nothing else uses any more. The middleware removes the callback under the
-        // lock under which it calls it, so no call is left afterwards.
+        // SAFETY: rcl made the entity, which nothing else uses any more. The middleware replaces the callback under the
+        // lock under which it calls it, so none is left afterwards that uses the mark.
         let code = unsafe {
-            raw.listen(None, ptr::null());
+            raw.listen(Some(ignore), ptr::null());
             let _one_at_a_time = describing();
             raw.fini(self.node.as_ptr())
         };
+        self.node.closed();
         if let Some(reason) = reason("rcl", code) {
             tracing::debug!("{} not destroyed: {reason}", R::KIND);
         }

@@ -59,6 +59,15 @@ fn reason(call: &str, code: rcl::rcl_ret_t) -> Option<String> {
     })
 }
 
+/// Whether a take has brought a message. Resets rcl's record of an error.
+fn is_taken(code: rcl::rcl_ret_t) -> bool {
+    if code != 0 {
+        // SAFETY: it only uses the memory of this thread.
+        unsafe { rcl::rcutils_reset_error() };
+    }
+    code == 0
+}
+
 fn c_string(text: impl Into<Vec<u8>>) -> Result<CString, RosError> {
     CString::new(text).map_err(|_| RosError::Context("a name contains a zero byte".to_owned()))
 }

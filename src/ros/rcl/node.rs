@@ -2,12 +2,18 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::mem::ManuallyDrop;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use r2r_rcl as rcl;
 
 use super::{Context, c_string, reason};
 use crate::ros::RosError;
+use crate::ros::rosidl::describing;
+
+/// How long the end of a node waits for entities that another thread closes.
+const MAX_CLOSING_TIME: Duration = Duration::from_secs(2);
 
 /// A node. Its drop closes the entities that are left, and destroys the node.
 pub(in crate::ros) struct Node(Arc<NodeHandle>);
@@ -17,6 +23,9 @@ pub(super) struct NodeHandle {
     /// It must not move, because rcl's entities point to it.
     raw: Box<UnsafeCell<rcl::rcl_node_t>>,
     entities: Mutex<Vec<Weak<dyn Close>>>,
+    /// The number of rcl's entities that exist: one may be closing on another thread when the node ends.
+    open: Mutex<usize>,
+    is_closed: Condvar,
     /// `None` after the node was destroyed: a handle that is left does not keep the context.
     context: Mutex<Option<Arc<Context>>>,
 }
@@ -51,6 +60,8 @@ impl Node {
         let handle = NodeHandle {
             raw: Box::new(raw.into()),
             entities: Mutex::default(),
+            open: Mutex::default(),
+            is_closed: Condvar::new(),
             context: Mutex::new(Some(Arc::clone(context))),
         };
         // SAFETY: the structures were initialized for rcl, the texts outlive the call, and the context outlives the node.
@@ -107,6 +118,31 @@ impl NodeHandle {
         entities.push(entity);
     }
 
+    /// Counts an entity of rcl.
+    pub(super) fn opened(&self) {
+        *self.open() += 1;
+    }
+
+    /// An entity of rcl was destroyed.
+    pub(super) fn closed(&self) {
+        *self.open() -= 1;
+        self.is_closed.notify_all();
+    }
+
+    /// Waits until no entity is open. False if one is still closing after [`MAX_CLOSING_TIME`].
+    fn wait_until_all_are_closed(&self) -> bool {
+        let open = self.open();
+        let (open, _) = self
+            .is_closed
+            .wait_timeout_while(open, MAX_CLOSING_TIME, |open| *open > 0)
+            .unwrap_or_else(PoisonError::into_inner);
+        *open == 0
+    }
+
+    fn open(&self) -> MutexGuard<'_, usize> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn entities(&self) -> MutexGuard<'_, Vec<Weak<dyn Close>>> {
         self.entities.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -118,17 +154,25 @@ impl Drop for Node {
         for entity in entities.iter().filter_map(Weak::upgrade) {
             entity.close();
         }
-        // SAFETY: rcl made the node; all entities are closed, and no other can be created without `self`.
-        let code = unsafe { rcl::rcl_node_fini(self.as_ptr()) };
-        if let Some(reason) = reason("rcl_node_fini", code) {
-            tracing::debug!("{reason}");
-        }
         let context = self
             .0
             .context
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
+        if !self.0.wait_until_all_are_closed() {
+            tracing::error!("the node is not destroyed: the middleware does not close one of its entities");
+            let _leaked = ManuallyDrop::new((context, Arc::clone(&self.0)));
+            return;
+        }
+        let code = {
+            let _one_at_a_time = describing();
+            // SAFETY: rcl made the node; all entities are closed, and no other can be created without `self`.
+            unsafe { rcl::rcl_node_fini(self.as_ptr()) }
+        };
+        if let Some(reason) = reason("rcl_node_fini", code) {
+            tracing::debug!("{reason}");
+        }
         drop(context);
     }
 }

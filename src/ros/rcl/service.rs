@@ -7,8 +7,8 @@ use std::sync::{Arc, Weak};
 use r2r::{NativeMsg, QosProfile, WrappedServiceTypeSupport, WrappedTypesupport};
 use r2r_rcl as rcl;
 
-use super::Node;
 use super::entity::{Entity, Raw};
+use super::{Node, is_taken};
 use crate::ros::RosError;
 use crate::ros::ready::Mark;
 
@@ -90,7 +90,7 @@ impl<S: WrappedServiceTypeSupport + 'static> Service<S> {
         let id = self.entity.with(|raw, _| unsafe {
             let mut id: rcl::rmw_request_id_t = std::mem::zeroed();
             let code = rcl::rcl_take_request(&raw const *raw, &raw mut id, native.msg.cast());
-            (code == 0).then_some(id)
+            is_taken(code).then_some(id)
         })??;
         let reply = Reply {
             id,

@@ -9,7 +9,7 @@ use r2r::{NativeMsg, QosProfile, WrappedTypesupport};
 use r2r_rcl as rcl;
 
 use super::entity::{Entity, Raw};
-use super::{Node, Serialized};
+use super::{Node, Serialized, is_taken};
 use crate::ros::RosError;
 use crate::ros::ready::Mark;
 
@@ -80,7 +80,7 @@ impl<T: WrappedTypesupport + 'static> Subscription<T> {
         let code = self.entity.with(|raw, _| unsafe {
             rcl::rcl_take(&raw const *raw, native.msg.cast(), &raw mut info, ptr::null_mut())
         });
-        (code == Some(0)).then(|| T::from_native(&native))
+        code.is_some_and(is_taken).then(|| T::from_native(&native))
     }
 }
 
@@ -115,7 +115,7 @@ impl Subscription<Serialized> {
                 &raw mut info,
                 ptr::null_mut(),
             );
-            let bytes = (code == 0 && !message.buffer.is_null())
+            let bytes = (is_taken(code) && !message.buffer.is_null())
                 .then(|| std::slice::from_raw_parts(message.buffer, message.buffer_length).to_vec());
             rcl::rcutils_uint8_array_fini(&raw mut message);
             bytes

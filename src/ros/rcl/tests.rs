@@ -1,13 +1,14 @@
 //! Tests with the real middleware.
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::Instant;
 
 use r2r::{QosProfile, WrappedTypesupport, rcl_interfaces, std_msgs};
 
 use super::{Client, Context, Node, Publisher, Serialized, Service, Subscription};
-use crate::ros::RosError;
 use crate::ros::ready::{Mark, Ready};
+use crate::ros::{RosError, RosNode};
 
 #[path = "../../../test/ros/harness.rs"]
 #[allow(dead_code, reason = "the tests with a peer use the rest")]
@@ -115,7 +116,7 @@ fn each_client_gets_its_own_answers_among_those_to_others() {
             service.listen(Arc::clone(&marks[2])).unwrap();
             for (client, mark) in clients.iter().zip(&marks) {
                 client.listen(Arc::clone(mark)).unwrap();
-                eventually("the server", || client.is_available().then_some(()));
+                eventually("the server", || client.is_available()?.then_some(()));
             }
             let mut sent = [vec![], vec![]];
             for _ in 0..ROUNDS {
@@ -190,7 +191,7 @@ fn entities_end_with_their_node_although_they_have_owners() {
             let publisher = Publisher::<Text>::new(&node, "text", QosProfile::default()).unwrap();
             let service = Service::<Ask>::new(&node, "ask", QosProfile::services_default()).unwrap();
             let client = Client::<Ask>::new(&other, "ask", QosProfile::services_default()).unwrap();
-            eventually("the server", || client.is_available().then_some(()));
+            eventually("the server", || client.is_available()?.then_some(()));
             client.send(&question("a")).unwrap();
             let (_, reply) = eventually("the request", || service.take());
             let count = |topic: &str| other.publishers(topic, false).unwrap().len();
@@ -202,7 +203,9 @@ fn entities_end_with_their_node_although_they_have_owners() {
             assert_eq!(reply.send(&Answer::default()), Err(RosError::Down));
             assert_eq!(publisher.subscriptions(), 0);
             eventually("they leave the graph", || {
-                (count("/text") == 0 && !client.is_available() && other.nodes().unwrap().len() == 1)
+                (count("/text") == 0
+                    && client.is_available() == Some(false)
+                    && other.nodes().unwrap().len() == 1)
                     .then_some(())
             });
         },
@@ -234,6 +237,63 @@ fn a_name_that_is_not_valid_is_refused_with_a_reason() {
                     ),
                     "{name}"
                 );
+            }
+        },
+    );
+}
+
+#[test]
+fn a_flood_on_one_topic_holds_up_no_other() {
+    alone("ros::rcl::tests::a_flood_on_one_topic_holds_up_no_other", || {
+        const FLOOD: usize = 60;
+        let node = node("tested");
+        let latched = || QosProfile::default().keep_last(100).transient_local();
+        let flood = Publisher::<Text>::new(&node, "flood", latched()).unwrap();
+        let other = Publisher::<Text>::new(&node, "other", latched()).unwrap();
+        for number in 0..FLOOD {
+            flood.publish(&text(&number.to_string())).unwrap();
+        }
+        other.publish(&text("x")).unwrap();
+
+        let mut node = RosNode::new(node);
+        let (sender, taken) = channel();
+        let to = sender.clone();
+        node.subscribe("flood", latched(), move |message: Text| {
+            to.send(message.data).unwrap();
+        })
+        .unwrap();
+        node.subscribe("other", latched(), move |message: Text| {
+            sender.send(message.data).unwrap();
+        })
+        .unwrap();
+        let mut rounds = Vec::new();
+        while rounds.iter().map(Vec::len).sum::<usize>() < FLOOD + 1 {
+            node.ready().sleep_until(Instant::now() + TIMEOUT);
+            node.run_once();
+            rounds.push(taken.try_iter().collect::<Vec<_>>());
+        }
+        assert!(rounds.iter().all(|round| round.len() <= 17), "{rounds:?}");
+        let all: Vec<_> = rounds.concat().into_iter().filter(|one| one != "x").collect();
+        assert_eq!(
+            all,
+            (0..FLOOD).map(|number| number.to_string()).collect::<Vec<_>>()
+        );
+    });
+}
+
+#[test]
+fn a_node_waits_for_entities_that_another_thread_closes() {
+    alone(
+        "ros::rcl::tests::a_node_waits_for_entities_that_another_thread_closes",
+        || {
+            let _context = Context::of_process().unwrap();
+            for _ in 0..50 {
+                let node = node("tested");
+                let service = Service::<Ask>::new(&node, "ask", QosProfile::services_default()).unwrap();
+                let client = Client::<Ask>::new(&node, "ask", QosProfile::services_default()).unwrap();
+                let closing = std::thread::spawn(move || drop((service, client)));
+                drop(node);
+                closing.join().unwrap();
             }
         },
     );
