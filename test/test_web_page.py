@@ -53,6 +53,8 @@ def variable(page, name):
 
 def show(page, seconds):
     """Goes to a time of the recording by the slider, as a hand does."""
+    # The page may still be reading the recording.
+    page.wait(f"Number(scrub.max) >= {seconds * 1000}")
     page.eval(f"(() => {{ scrub.value = {seconds * 1000}; scrub.dispatchEvent(new Event('input')); }})()")
     page.wait(f"clock.textContent === '{seconds:.2f} s'")
 
