@@ -9,11 +9,11 @@ use lsp_types::{
 };
 
 use crate::bt::{Direction, Family, NodeStatus, PortDecl, PortValue};
-use crate::xml::V4_ATTRIBUTES;
+use crate::xml::{V4_ATTRIBUTES, names_kind};
 
 use super::cursor::{self, Cursor, Part};
 use super::file::{File, is_call, is_script};
-use super::hover::attribute;
+use super::hover::{attribute, node_type};
 use super::page;
 use super::scan::Tag;
 use super::workspace::View;
@@ -77,11 +77,7 @@ impl Completion<'_> {
 
     /// The node that the tag means.
     fn node(&self) -> &str {
-        let name = self.tag_name();
-        let is_explicit = matches!(name, "Action" | "Condition" | "Control" | "Decorator");
-        attribute(self.file, self.tag, "ID")
-            .filter(|_| is_explicit)
-            .unwrap_or(name)
+        node_type(self.file, self.tag)
     }
 
     fn names(&self, range: Range<usize>) -> Vec<CompletionItem> {
@@ -154,7 +150,7 @@ impl Completion<'_> {
             "BehaviorTree" => &["ID"],
             "include" => &["path", "ros_pkg"],
             "input_port" | "output_port" | "inout_port" => &["name", "type", "default"],
-            "Action" | "Condition" | "Control" | "Decorator" | "SubTree" | "SubTreePlus" => &["ID", "name"],
+            _ if names_kind(name) || is_call(name) => &["ID", "name"],
             _ => &["name"],
         };
         for name in fixed {
@@ -249,7 +245,7 @@ impl Completion<'_> {
         match (tag, name) {
             ("root", "BTCPP_format") => return constants(vec!["3".into(), "4".into()]),
             ("SubTree" | "SubTreePlus", "ID") | ("root", "main_tree_to_execute") => return self.trees(range),
-            ("Action" | "Condition" | "Control" | "Decorator", "ID") => return self.names(range),
+            (tag, "ID") if names_kind(tag) => return self.names(range),
             ("include", "path") => return self.files(range),
             (_, "_autoremap") => return constants(vec!["true".into(), "false".into()]),
             (_, "ID" | "name") => return Vec::new(),

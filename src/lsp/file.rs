@@ -188,15 +188,6 @@ fn model(entry: Element<'_>) -> Option<Model> {
     })
 }
 
-/// The ID of a node: its tag, or the `ID` of the explicit form.
-pub(super) fn node_id(element: Element<'_>) -> &str {
-    let is_explicit = matches!(element.name(), "Action" | "Condition" | "Control" | "Decorator");
-    match element.value("ID") {
-        Some(id) if is_explicit => id,
-        _ => element.name(),
-    }
-}
-
 /// Whether a tag calls a tree.
 pub(super) fn is_call(tag: &str) -> bool {
     matches!(tag, "SubTree" | "SubTreePlus")
@@ -236,7 +227,7 @@ impl KeyReader<'_> {
     fn read(&mut self, element: Element<'_>) {
         let tag = element.name();
         let is_call = is_call(tag);
-        let node = node_id(element);
+        let (node, _) = element.node_type();
         let mut call = is_call.then(|| {
             let id = element.attribute("ID");
             let truth = |name| matches!(element.value(name), Some("true" | "1"));

@@ -8,7 +8,7 @@ use super::file::bytes;
 
 /// The formatted text; `None` if the text is not well-formed, so that its structure is not certain.
 ///
-/// Comments, attribute values, texts, and whatever stands before and behind the outermost element stay as they are.
+/// Comments, attribute values, texts, and all text before and behind the outermost element stay as they are.
 pub(super) fn formatted(text: &str, indent: &str) -> Option<String> {
     let mut sources = Sources::new();
     let source = sources.add_text("", std::path::Path::new(""), text.to_owned());

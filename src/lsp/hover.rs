@@ -2,6 +2,8 @@
 
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind, Position};
 
+use crate::xml::names_kind;
+
 use super::cursor::{self, Part};
 use super::file::{File, is_call};
 use super::keys::FileSet;
@@ -12,14 +14,13 @@ pub(super) fn of(view: &View, position: Position) -> Option<Hover> {
     let file = view.file();
     let offset = file.offset(position);
     let set = view.set();
-    let (text, range) = match set.key_at(view.number(), offset) {
+    let (value, range) = match set.key_at(view.number(), offset) {
         Some((tree, key, span)) => (of_key(&set, tree, &key), span),
         None => match set.tree_named_at(view.number(), offset) {
             Some((tree, span)) => (of_tree(&set, tree), span),
             None => of_tag(view, file, offset)?,
         },
     };
-    let value = text;
     let kind = MarkupKind::Markdown;
     Some(Hover {
         contents: HoverContents::Markup(MarkupContent { kind, value }),
@@ -31,9 +32,7 @@ fn of_tag(view: &View, file: &File, offset: usize) -> Option<(String, std::ops::
     let cursor = cursor::at(&file.tags, offset)?;
     let tag = cursor.tag;
     let name = file.text.get(tag.name.clone())?;
-    let id = attribute(file, tag, "ID");
-    let is_explicit = matches!(name, "Action" | "Condition" | "Control" | "Decorator");
-    let node = id.filter(|_| is_explicit).unwrap_or(name);
+    let node = node_type(file, tag);
     let manifest = page::manifest(view.registry(), file.dialect, node);
     match cursor.part {
         Part::Name | Part::EndName => Some((page::of_node(manifest?), tag.name.clone())),
@@ -47,12 +46,19 @@ fn of_tag(view: &View, file: &File, offset: usize) -> Option<(String, std::ops::
         }
         Part::Value(number, range) => {
             let port = file.text.get(tag.attributes.get(number)?.name.clone())?;
-            if port == "ID" && is_explicit {
+            if port == "ID" && names_kind(name) {
                 return Some((page::of_node(manifest?), range));
             }
             Some((page::of_port(manifest?.port(port)?), range))
         }
     }
+}
+
+/// The node that a tag means: [`Element::node_type`](crate::xml::Element::node_type) of a tag that may be half-written.
+pub(super) fn node_type<'f>(file: &'f File, tag: &super::scan::Tag) -> &'f str {
+    let name = file.text.get(tag.name.clone()).unwrap_or_default();
+    let id = attribute(file, tag, "ID");
+    id.filter(|_| names_kind(name)).unwrap_or(name)
 }
 
 /// The value of an attribute of a tag, as it stands in the file.
@@ -105,7 +111,7 @@ pub(super) fn node_and_line(file: &File, found: &super::file::KeyUse) -> String 
     let name = element.map_or("", |element| {
         let name = element.value("name");
         let id = is_call(element.name()).then(|| element.value("ID")).flatten();
-        name.or(id).unwrap_or_else(|| super::file::node_id(element))
+        name.or(id).unwrap_or_else(|| element.node_type().0)
     });
     format!("{name}, line {line}")
 }

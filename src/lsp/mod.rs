@@ -10,7 +10,7 @@
 
 #![allow(
     clippy::mutable_key_type,
-    reason = "the maps of the protocol have URIs as keys, and nobody changes one"
+    reason = "the maps of the protocol have URIs as keys, and no code changes one"
 )]
 
 mod code_action;

@@ -4,7 +4,7 @@ use lsp_types::{DocumentSymbol, SymbolKind};
 
 use crate::xml::Element;
 
-use super::file::{File, bytes, is_call, node_id};
+use super::file::{File, bytes, is_call};
 
 pub(super) fn of(file: &File) -> Vec<DocumentSymbol> {
     let Some(root) = file.document.root() else {
@@ -46,7 +46,7 @@ fn symbol(file: &File, element: Element<'_>) -> DocumentSymbol {
     } else if is_call(tag) {
         (element.value("ID").unwrap_or(tag), SymbolKind::FUNCTION)
     } else {
-        (node_id(element), SymbolKind::OBJECT)
+        (element.node_type().0, SymbolKind::OBJECT)
     };
     let name = element
         .value("name")

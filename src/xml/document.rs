@@ -227,6 +227,11 @@ impl std::fmt::Debug for Text<'_> {
     }
 }
 
+/// Whether a tag names the kind of its node, whose type is then in the attribute `ID`: `<Action ID="Wait"/>`.
+pub(crate) fn names_kind(tag: &str) -> bool {
+    matches!(tag, "Action" | "Condition" | "Control" | "Decorator")
+}
+
 /// An element. Cheap to copy: a reference and a number.
 #[derive(Clone, Copy)]
 pub struct Element<'a> {
@@ -292,6 +297,14 @@ impl<'a> Element<'a> {
     /// The value of the attribute of this name.
     pub fn value(self, name: &str) -> Option<&'a str> {
         self.attribute(name).map(Attribute::value)
+    }
+
+    /// The ID of a node: its tag, or the `ID` of the form that names its kind. Also the attribute, if that holds it.
+    pub(crate) fn node_type(self) -> (&'a str, Option<Attribute<'a>>) {
+        match self.attribute("ID").filter(|_| names_kind(self.name())) {
+            Some(id) => (id.value(), Some(id)),
+            None => (self.name(), None),
+        }
     }
 
     /// The elements, comments and texts directly in this element.

@@ -12,7 +12,7 @@ use crate::bt::{
 
 use super::code::{Code, Severity};
 use super::diagnostic::{Diagnostic, Diagnostics};
-use super::document::{Document, Element, Node};
+use super::document::{Document, Element, Node, names_kind};
 use super::fix::Fix;
 use super::includes::Documents;
 use super::models::Models;
@@ -146,7 +146,7 @@ impl<'d> Builder<'_, 'd> {
     /// Reports an element under the root that has no meaning there.
     fn report_ignored_element(&mut self, element: Element<'d>, has_model: bool) {
         let name = element.name();
-        let is_kind = matches!(name, "Action" | "Condition" | "Control" | "Decorator" | "SubTree");
+        let is_kind = names_kind(name) || name == "SubTree";
         if has_model && is_kind && element.attribute("ID").is_none() {
             let message = format!("`<{name}>` without `ID`");
             self.report(Code::ModelWithoutId, element.start_tag_span(), message);
@@ -290,7 +290,7 @@ impl<'d> Builder<'_, 'd> {
             "SubTreePlus" => Some(SubTreeForm::Plus),
             _ => None,
         };
-        let names_its_kind = matches!(tag, "Action" | "Condition" | "Control" | "Decorator");
+        let names_its_kind = names_kind(tag);
         let id = element.attribute("ID");
         let name = match id.filter(|id| !id.value().is_empty()) {
             Some(id) if names_its_kind || subtree.is_some() => Some((id.value(), id.value_span())),

@@ -4,7 +4,7 @@ use crate::bt::{Confidence, Dialect, is_port_name};
 
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
-use super::document::{Document, Element};
+use super::document::{Attribute, Document, Element};
 use super::fix::Fix;
 use super::source::Span;
 
@@ -161,12 +161,8 @@ impl Evidence {
     }
 
     fn node(&mut self, element: Element<'_>) {
-        let tag = element.name();
-        let explicit = matches!(tag, "Action" | "Condition" | "Control" | "Decorator");
-        let (id, place) = match element.attribute("ID").filter(|_| explicit) {
-            Some(id) => (id.value(), id.value_span()),
-            None => (tag, element.name_span()),
-        };
+        let (id, attribute) = element.node_type();
+        let place = attribute.map_or(element.name_span(), Attribute::value_span);
         if V3_NODES.contains(&id) {
             self.v3.get_or_insert((place, "this node"));
         }

@@ -46,6 +46,7 @@ mod suppliers;
 pub use code::{Code, Severity, UnknownCode};
 pub use convert::convert;
 pub use diagnostic::{Diagnostic, Diagnostics, Label};
+pub(crate) use document::names_kind;
 pub use document::{Attribute, Document, Element, Node, NodeId, NodeKind, Text};
 pub(crate) use entity::escape;
 pub use examples::Advice;

@@ -33,6 +33,7 @@ use crate::bt::{Dialect, Direction, PortText, Registry, is_model_name, port_text
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{Attribute, Document, Element};
+use super::fix::end_tag_name;
 use super::format::{Format, V4_ATTRIBUTES};
 use super::source::Span;
 
@@ -95,36 +96,11 @@ impl<'c> Converter<'c> {
         self.edits.replace(start..span.end as usize, "");
     }
 
-    /// The name in the end tag, if there is an end tag.
-    fn end_name(&self, element: Element<'_>) -> Option<Span> {
-        if element.is_self_closing() {
-            return None;
-        }
-        let span = element.span();
-        let inside = self.text.get(span.start as usize..span.end as usize)?;
-        let start = span.start + super::source::offset_u32(inside.rfind("</")?) + 2;
-        let length = element.name_span().end - element.name_span().start;
-        Some(Span {
-            start,
-            end: start + length,
-            ..span
-        })
-    }
-
     /// Replaces the tag name.
     fn rename(&mut self, element: Element<'_>, name: &str) {
         self.replace(element.name_span(), name);
-        if let Some(end) = self.end_name(element) {
+        if let Some(end) = end_tag_name(element) {
             self.replace(end, name);
-        }
-    }
-
-    /// The registered ID of a node, and its attribute if it has one.
-    fn id<'d>(element: Element<'d>) -> (&'d str, Option<Attribute<'d>>) {
-        let explicit = matches!(element.name(), "Action" | "Condition" | "Control" | "Decorator");
-        match element.attribute("ID").filter(|_| explicit) {
-            Some(id) => (id.value(), Some(id)),
-            None => (element.name(), None),
         }
     }
 
@@ -189,7 +165,7 @@ impl<'c> Converter<'c> {
             "SubTreePlus" => return self.subtree_plus(element),
             _ => {}
         }
-        let (id, explicit) = Self::id(element);
+        let (id, explicit) = element.node_type();
         if explicit.is_none()
             && let Some(attribute) = element.attribute("ID")
         {
@@ -345,7 +321,7 @@ impl<'c> Converter<'c> {
 /// Whether the parent is a `ReactiveSequence` after the conversion.
 fn is_in_reactive_sequence(element: Element<'_>) -> bool {
     element.parent().is_some_and(|parent| {
-        let (id, _) = Converter::id(parent);
+        let (id, _) = parent.node_type();
         id == "ReactiveSequence" || id.starts_with("BlackboardCheck")
     })
 }
