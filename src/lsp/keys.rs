@@ -13,6 +13,10 @@ pub(super) type TreeNumber = (usize, usize);
 pub(super) struct FileSet<'f> {
     pub(super) files: Vec<&'f File>,
     numbers: BTreeMap<PathBuf, usize>,
+    /// The files that each file includes itself.
+    includes: Vec<Vec<usize>>,
+    /// The calls of each tree ID: the calling tree, and the number of the call in it.
+    calls: BTreeMap<&'f str, Vec<(TreeNumber, usize)>>,
 }
 
 impl<'f> FileSet<'f> {
@@ -22,10 +26,27 @@ impl<'f> FileSet<'f> {
             .iter()
             .enumerate()
             .map(|(number, (path, _))| (path.clone(), number));
-        Self {
+        let mut set = Self {
             numbers: numbers.collect(),
             files: files.into_iter().map(|(_, file)| file).collect(),
+            includes: Vec::new(),
+            calls: BTreeMap::new(),
+        };
+        for (number, file) in set.files.iter().copied().enumerate() {
+            let paths = file
+                .includes
+                .iter()
+                .filter_map(|(path, _)| path.canonicalize().ok());
+            set.includes
+                .push(paths.filter_map(|path| set.number(&path)).collect());
+            for (tree, content) in file.trees.iter().enumerate() {
+                for (call, content) in content.calls.iter().enumerate() {
+                    let calls = set.calls.entry(&content.id).or_default();
+                    calls.push(((number, tree), call));
+                }
+            }
         }
+        set
     }
 
     /// The number of a file.
@@ -38,10 +59,9 @@ impl<'f> FileSet<'f> {
         let mut next = 0;
         while let Some(&file) = found.get(next) {
             next += 1;
-            for (path, _) in &self.files[file].includes {
-                let number = path.canonicalize().ok().and_then(|path| self.number(&path));
-                if let Some(number) = number.filter(|number| !found.contains(number)) {
-                    found.push(number);
+            for number in &self.includes[file] {
+                if !found.contains(number) {
+                    found.push(*number);
                 }
             }
         }
@@ -66,17 +86,10 @@ impl<'f> FileSet<'f> {
     /// The calls of a tree: the file and the number of the calling tree, and the number of the call in it.
     pub(super) fn calls_of(&self, wanted: TreeNumber) -> Vec<(TreeNumber, usize)> {
         let id = &self.files[wanted.0].trees[wanted.1].id;
-        let mut found = Vec::new();
-        for (number, file) in self.files.iter().enumerate() {
-            for (tree, content) in file.trees.iter().enumerate() {
-                for (call, content) in content.calls.iter().enumerate() {
-                    if content.id == *id && self.resolve(number, id) == Some(wanted) {
-                        found.push(((number, tree), call));
-                    }
-                }
-            }
-        }
-        found
+        let calls = self.calls.get(id.as_str()).into_iter().flatten().copied();
+        calls
+            .filter(|((file, _), _)| self.resolve(*file, id) == Some(wanted))
+            .collect()
     }
 
     /// All places that name a tree: its ID first.

@@ -1,5 +1,6 @@
 //! The tree for Groot2: the XML that BehaviorTree.CPP's `WriteTreeToXML` writes, with UIDs and paths.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::bt::{NodeIndex, NodeKind, Registry, ScopeId, TreeDef};
@@ -9,8 +10,12 @@ use crate::xml::escape;
 /// The tree, one `BehaviorTree` element per subtree instance, and the models of its nodes.
 pub(super) fn tree_xml(def: &TreeDef, registry: &Registry) -> String {
     let mut out = "<root BTCPP_format=\"4\">\n".to_owned();
+    let mut roots = BTreeMap::new();
+    for (node, info) in def.nodes() {
+        roots.entry(info.scope.index()).or_insert(node);
+    }
     for (scope, info) in def.scopes() {
-        let Some(root) = root_of(def, scope) else {
+        let Some(root) = roots.get(&scope.index()).copied() else {
             continue;
         };
         let _ = writeln!(
@@ -23,9 +28,11 @@ pub(super) fn tree_xml(def: &TreeDef, registry: &Registry) -> String {
         out.push_str("  </BehaviorTree>\n");
     }
     out.push_str("  <TreeNodesModel>\n");
-    let is_used = |id: &str| def.nodes().any(|(_, info)| *info.id == *id);
+    let used: BTreeSet<&str> = def.nodes().map(|(_, info)| &*info.id).collect();
     write_models(
-        registry.manifests().filter(|manifest| is_used(&manifest.id)),
+        registry
+            .manifests()
+            .filter(|manifest| used.contains(&*manifest.id)),
         &mut out,
     );
     out.push_str("  </TreeNodesModel>\n</root>\n");
@@ -39,8 +46,7 @@ pub(super) fn uid(node: NodeIndex) -> u16 {
 
 /// The nodes in Groot2's order: the instances of trees in the order of their creation, and the nodes of each.
 pub(super) fn order(def: &TreeDef) -> Vec<NodeIndex> {
-    let mut nodes: Vec<(ScopeId, NodeIndex)> =
-        def.nodes().map(|(node, _)| (scope_of(def, node), node)).collect();
+    let mut nodes: Vec<(ScopeId, NodeIndex)> = def.nodes().map(|(node, info)| (info.scope, node)).collect();
     nodes.sort_by_key(|(scope, node)| (scope.index(), node.index()));
     nodes.into_iter().map(|(_, node)| node).collect()
 }
@@ -48,12 +54,6 @@ pub(super) fn order(def: &TreeDef) -> Vec<NodeIndex> {
 /// The instance whose element contains a node. A node whose parent is a `SubTree` is the root of another instance.
 fn scope_of(def: &TreeDef, node: NodeIndex) -> ScopeId {
     def.node(node).scope
-}
-
-fn root_of(def: &TreeDef, scope: ScopeId) -> Option<NodeIndex> {
-    def.nodes()
-        .map(|(node, _)| node)
-        .find(|node| scope_of(def, *node) == scope)
 }
 
 /// Writes a node and all below it, but not what is in another instance. Without recursion: a tree may be deep.
