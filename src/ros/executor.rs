@@ -168,8 +168,7 @@ impl RosHandle {
         std::thread::current().name() == Some(THREAD)
     }
 
-    /// Runs a task on the node's thread at once. Does not wait. False if that thread
-    /// has ended.
+    /// Runs a task on the node's thread at once. Does not wait. False if that thread has ended.
     pub fn post(&self, task: impl FnOnce(&mut RosNode) + Send + 'static) -> bool {
         self.thread_exit().is_none() && self.node_thread.give(Some(Box::new(task)))
     }
@@ -248,6 +247,6 @@ impl RosHandle {
 
     /// The thread, and a number that is odd and grows with each round of its loop: at least twice a second.
     pub fn beats(&self) -> (&'static str, u64) {
-        (THREAD, self.node_thread.beats() | 1)
+        (THREAD, 2 * self.node_thread.rounds() + 1)
     }
 }

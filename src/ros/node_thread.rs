@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::ready::Ready;
-use super::spin::{self, Beats, Task};
+use super::spin::{self, Rounds, Task};
 use super::{RosError, RosNode};
 
 /// Access to a node from any thread: its thread runs the tasks one after the other. Clones share the thread.
@@ -15,7 +15,7 @@ use super::{RosError, RosNode};
 pub(super) struct NodeThread {
     tasks: Sender<Option<Task>>,
     ready: Ready,
-    beats: Arc<Beats>,
+    rounds: Arc<Rounds>,
 }
 
 impl NodeThread {
@@ -32,13 +32,13 @@ impl NodeThread {
         let node_thread = Self {
             tasks,
             ready: node.ready().clone(),
-            beats: Arc::default(),
+            rounds: Arc::default(),
         };
-        let beats = Arc::clone(&node_thread.beats);
+        let rounds = Arc::clone(&node_thread.rounds);
         let thread = std::thread::Builder::new()
             .name(title.to_owned())
             .spawn(move || {
-                let ended = spin::run(&mut node, &inbox, &beats);
+                let ended = spin::run(&mut node, &inbox, &rounds);
                 let has_failed = ended.is_err();
                 end(ended);
                 if has_failed {
@@ -58,7 +58,7 @@ impl NodeThread {
         Self {
             tasks,
             ready: Ready::default(),
-            beats: Arc::default(),
+            rounds: Arc::default(),
         }
     }
 
@@ -92,8 +92,8 @@ impl NodeThread {
         })
     }
 
-    /// Odd while the thread is awake, even while it sleeps; grows with each change.
-    pub(super) fn beats(&self) -> u64 {
-        self.beats.count()
+    /// The number of rounds of its loop: at least two in a second.
+    pub(super) fn rounds(&self) -> u64 {
+        self.rounds.count()
     }
 }

@@ -16,26 +16,21 @@ pub(super) type Task = Box<dyn FnOnce(&mut RosNode) + Send>;
 /// event, so it waits for at most this.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// The state of the loop, for the watchdog: odd while the thread is awake, even while it sleeps.
+/// The number of rounds of the loop, for the watchdog.
 #[derive(Debug, Default)]
-pub(super) struct Beats(AtomicU64);
+pub(super) struct Rounds(AtomicU64);
 
-impl Beats {
-    /// The present number. It grows with each change.
+impl Rounds {
+    /// The present number.
     pub(super) fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
-    }
-
-    fn change(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 /// Runs until the senders of `tasks` are gone or a task is `None`. Returns the fault, if it ended because of one.
-pub(super) fn run(node: &mut RosNode, tasks: &Receiver<Option<Task>>, beats: &Beats) -> Result<(), String> {
+pub(super) fn run(node: &mut RosNode, tasks: &Receiver<Option<Task>>, rounds: &Rounds) -> Result<(), String> {
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let ready = node.ready().clone();
-        beats.change();
         loop {
             fault::point();
             loop {
@@ -47,9 +42,8 @@ pub(super) fn run(node: &mut RosNode, tasks: &Receiver<Option<Task>>, beats: &Be
             }
             let latest = Instant::now() + IDLE;
             let until = node.next_due().map_or(latest, |due| due.min(latest));
-            beats.change();
             ready.sleep_until(until);
-            beats.change();
+            rounds.0.fetch_add(1, Ordering::Relaxed);
             node.run_once();
         }
     }));

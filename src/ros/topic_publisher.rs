@@ -29,8 +29,7 @@ impl<T: TopicType> TopicPublisher<T> {
         self.0.subscriptions() > 0
     }
 
-    /// Publishes a message. Does not wait: a slow subscriber loses its oldest
-    /// messages.
+    /// Publishes a message. Does not wait: a slow subscriber loses its oldest messages.
     ///
     /// # Errors
     /// [`RosError::Send`].

@@ -2,7 +2,7 @@
 //!
 //! r2r generates the messages and their type support; its node is not used, because it hides its handles, destroys no
 //! entity, and waits on a set of all entities. An entity tells a [`Mark`](super::ready::Mark) how many messages have
-//! arrived. Take as often as that, whatever each take returns: a client also receives the responses to other clients,
+//! arrived. Take as often as that, also after a take that returns nothing: a client also receives the responses to other clients,
 //! and a take that finds such a one returns nothing.
 //!
 //! An entity exists until its last owner drops it, and not longer than its [`Node`]: the node closes those that are

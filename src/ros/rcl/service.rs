@@ -32,7 +32,7 @@ pub(in crate::ros) struct Service<S> {
     service: PhantomData<fn() -> S>,
 }
 
-/// Answers one request, from any thread. It does not keep the service. A second answer reaches nobody.
+/// Answers one request, from any thread. It does not keep the service. No client gets a second answer.
 pub struct Reply<S> {
     id: rcl::rmw_request_id_t,
     entity: Weak<Entity<rcl::rcl_service_t>>,
