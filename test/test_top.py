@@ -11,9 +11,8 @@ import time
 
 import pytest
 from support.executable import ROOT, find
-from support.fixtures import TREE_PARAMETER
 from support.graph import PATIENCE, wait_for
-from test_web_page import DRIVE, TOKEN, free_port
+from test_web_page import TOKEN, drive_without_end, free_port, monitored_node
 
 RECORDING = ROOT / "test" / "recordings" / "recoveries.mcap"
 
@@ -87,18 +86,12 @@ def test_the_terminal_is_restored(end):
 @pytest.fixture
 def monitored(stack_factory, tmp_path):
     """A node with its monitor port, and the port."""
-    port = free_port()
-    tree = tmp_path / "drive.xml"
-    tree.write_text(DRIVE)
-    stack = stack_factory({"monitor_port": port, "monitor_token": TOKEN, TREE_PARAMETER: tree})
-    return stack, port
+    return monitored_node(stack_factory, tmp_path)
 
 
 def test_a_node_is_shown_while_it_runs(monitored):
     stack, port = monitored
-    stack.robot.controller.behaviour.duration = None
-    goal = stack.navigation.send(1.0, 0.0)
-    wait_for(stack.robot.controller.executing, PATIENCE, "the controller to execute")
+    goal = drive_without_end(stack)
     running = ("Drive  running", "▶ FollowPath", "follow_path", "accepted", "the navigator", "ticks, ")
 
     def is_running():

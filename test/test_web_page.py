@@ -236,13 +236,27 @@ def free_port():
         return probe.getsockname()[1]
 
 
-@pytest.fixture
-def monitored(stack_factory, tmp_path):
-    """A node with its web page, and a function that asks it: (method, path, token) to (status, text)."""
+def monitored_node(stack_factory, tmp_path):
+    """A node with its monitor port, and the port."""
     port = free_port()
     tree = tmp_path / "drive.xml"
     tree.write_text(DRIVE)
     stack = stack_factory({"monitor_port": port, "monitor_token": TOKEN, TREE_PARAMETER: tree})
+    return stack, port
+
+
+def drive_without_end(stack):
+    """A goal that the controller executes until it is cancelled."""
+    stack.robot.controller.behaviour.duration = None
+    goal = stack.navigation.send(1.0, 0.0)
+    wait_for(stack.robot.controller.executing, PATIENCE, "the controller to execute")
+    return goal
+
+
+@pytest.fixture
+def monitored(stack_factory, tmp_path):
+    """A node with its web page, and a function that asks it: (method, path, token) to (status, text)."""
+    stack, port = monitored_node(stack_factory, tmp_path)
     address = f"http://127.0.0.1:{port}"
 
     def ask(method, path, token=TOKEN):
@@ -331,9 +345,7 @@ def test_a_pause_ends_when_the_last_page_is_closed(monitored):
 
 def test_a_cancel_ends_its_own_goal_only(monitored):
     stack, _, ask = monitored
-    stack.robot.controller.behaviour.duration = None
-    goal = stack.navigation.send(1.0, 0.0)
-    wait_for(stack.robot.controller.executing, PATIENCE, "the controller to execute")
+    goal = drive_without_end(stack)
     status, reason = ask("POST", "/act/cancel/01010101-0101-0101-0101-010101010101")
     assert (status, reason) == (409, "this goal runs no longer\n")
     assert stack.robot.controller.executing()
@@ -343,9 +355,7 @@ def test_a_cancel_ends_its_own_goal_only(monitored):
 
 def test_a_client_can_cancel_a_paused_tree(monitored):
     stack, _, ask = monitored
-    stack.robot.controller.behaviour.duration = None
-    goal = stack.navigation.send(1.0, 0.0)
-    wait_for(stack.robot.controller.executing, PATIENCE, "the controller to execute")
+    goal = drive_without_end(stack)
     assert ask("POST", "/act/pause", token="another-token-of-a-stranger")[0] == 401
     assert ask("POST", "/act/pause")[0] == 200
     wait_for(lambda: samples(ask("GET", "/metrics")[1])["navtree_ticks_paused"] == 1, PATIENCE, "the pause")

@@ -3,7 +3,7 @@
 use super::definition::Span;
 use super::suggest::is_typo;
 
-/// A change of a tree file. The texts are meanings: whoever changes the file escapes them.
+/// A change of a tree file. The texts are meanings: a change of the file escapes them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
     /// Writes another name or value at a place.

@@ -97,7 +97,7 @@ fn a_script_may_continue_a_line_with_a_backslash() {
 }
 
 /// `Switch` is another name of ReactiveFallback. With the ports of BehaviorTree.CPP's `Switch2` to `Switch6` it is meant as one
-/// of them, whatever the number of its ports.
+/// of them, with any number of ports.
 #[test]
 fn a_switch_by_a_variable_is_told_its_right_name_once() {
     for (cases, name) in [(1, "Switch2"), (2, "Switch2"), (3, "Switch3"), (9, "Switch6")] {

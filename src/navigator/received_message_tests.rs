@@ -240,7 +240,7 @@ fn a_goal_after_a_paused_one_has_ended_is_not_paused() {
 }
 
 #[test]
-fn a_pause_while_its_goal_waits_for_a_transform_delays_result_the_goal_that_displaces_it() {
+fn a_pause_while_its_goal_waits_for_a_transform_delays_the_goal_that_displaces_it() {
     let mut rig = rig();
     rig.bench.action::<Spin>("spin", |_| Plan::endless());
     let tree = load(&registry(), PAUSABLE);

@@ -8,7 +8,7 @@ use crate::bt::{ScopeId, SlotId, TreeDef};
 use crate::record::codec::StoredValue;
 use crate::record::stored::StoredNavigation;
 
-/// Objects with more bytes are not sent: nobody reads a costmap.
+/// Objects with more bytes are not sent: a costmap is not readable as text.
 const MAX_OBJECT: usize = 64 * 1024;
 
 /// The values of all blackboards.

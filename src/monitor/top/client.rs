@@ -23,12 +23,11 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Reads the events of a node on the current thread, until `send` returns false.
-pub(super) fn run(address: &Address, send: impl FnMut(Update) -> bool) {
+pub(super) fn run(address: &Address, mut send: impl FnMut(Update) -> bool) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
         .build();
-    let mut send = send;
     match runtime {
         Ok(runtime) => runtime.block_on(stay_connected(address, &mut send)),
         Err(error) => drop(send(Update::Disconnected(error.to_string()))),

@@ -1,13 +1,12 @@
 //! The screen as plain text, once.
 
 use std::fmt::Write as _;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use super::panes::{View, header, lines};
-use super::robot::Robot;
 use super::screen::{Pane, Screen};
-use super::source::Source;
+use super::source::{Source, open};
 use super::words::plain;
 use crate::bt::Time;
 
@@ -15,8 +14,6 @@ use crate::bt::Time;
 const SHORT: usize = 20;
 /// Width of the text.
 const WIDTH: usize = 120;
-/// Number of updates between a thread that reads and the screen. A full queue makes the server wait, not the node.
-pub(super) const QUEUE: usize = 64;
 
 /// Waits for all that happened so far and returns it as text. `at`: the time in the run; `None`: the newest.
 ///
@@ -24,12 +21,7 @@ pub(super) const QUEUE: usize = 64;
 /// A source cannot be reached, or does not answer within `timeout`.
 pub fn once(sources: Vec<Source>, at: Option<Duration>, timeout: Duration) -> Result<String, String> {
     let deadline = Instant::now() + timeout;
-    let mut screen = Screen::new(sources.iter().map(|source| Robot::new(source.name())).collect());
-    let (sender, updates) = sync_channel(QUEUE);
-    for (number, source) in sources.into_iter().enumerate() {
-        let sent = source.send(number, sender.clone());
-        sent.map_err(|error| error.to_string())?;
-    }
+    let (mut screen, updates) = open(sources).map_err(|error| error.to_string())?;
     while screen.robots.iter().any(|robot| !robot.is_up_to_date) {
         let left = deadline.saturating_duration_since(Instant::now());
         match updates.recv_timeout(left) {

@@ -3,18 +3,17 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::once::QUEUE;
 use super::panes::draw;
 use super::robot::{Robot, Update};
 use super::screen::Screen;
-use super::source::{NumberedUpdate, Source};
+use super::source::{NumberedUpdate, Source, open};
 
 /// Time between two looks at keys and updates.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -26,12 +25,7 @@ const BUDGET: Duration = Duration::from_millis(100);
 /// # Errors
 /// The terminal cannot be used.
 pub fn show(sources: Vec<Source>) -> io::Result<()> {
-    let mut screen = Screen::new(sources.iter().map(|source| Robot::new(source.name())).collect());
-    let (sender, updates) = sync_channel(QUEUE);
-    for (number, source) in sources.into_iter().enumerate() {
-        source.send(number, sender.clone())?;
-    }
-    drop(sender);
+    let (mut screen, updates) = open(sources)?;
     let is_ended = watch_signals()?;
     // It also restores the terminal when this thread panics.
     let mut terminal = ratatui::try_init()?;

@@ -1,7 +1,7 @@
 //! Tests of what is on the screen, with a recording and with a real server on the loopback interface.
 
 use std::path::Path;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use ratatui::Terminal;
@@ -12,7 +12,7 @@ use serde_json::json;
 use super::panes::draw;
 use super::robot::{Robot, Update};
 use super::screen::{Pane, Screen};
-use super::source::{NumberedUpdate, Source};
+use super::source::{NumberedUpdate, Source, open};
 use super::terminal::take;
 use super::{Address, once};
 use crate::bt::{HaltReason, NodeStatus, Time};
@@ -30,11 +30,7 @@ fn recording() -> Source {
 
 /// A screen with all that its sources tell.
 fn screen(sources: Vec<Source>) -> Screen {
-    let mut screen = Screen::new(sources.iter().map(|source| Robot::new(source.name())).collect());
-    let (sender, updates) = sync_channel(4);
-    for (number, source) in sources.into_iter().enumerate() {
-        source.send(number, sender.clone()).unwrap();
-    }
+    let (mut screen, updates) = open(sources).unwrap();
     wait(&mut screen, &updates, |screen| {
         screen.robots.iter().all(|robot| robot.is_up_to_date)
     });
@@ -204,10 +200,8 @@ fn serve(feed: &Feed) -> Address {
 fn a_node_is_shown_as_it_runs() {
     let feed = Feed::new(1 << 20);
     let address = serve(&feed);
-    let mut screen = Screen::new(vec![Robot::new(address.to_string())]);
+    let (mut screen, updates) = open(vec![Source::Node(address.clone())]).unwrap();
     assert!(drawn(&screen, 80, 20).contains("connecting to 127.0.0.1"));
-    let (sender, updates) = sync_channel(4);
-    Source::Node(address.clone()).send(0, sender).unwrap();
     wait(&mut screen, &updates, |screen| screen.robots[0].is_up_to_date);
     assert!(drawn(&screen, 80, 20).contains("no navigation yet"));
     assert_eq!(
@@ -264,12 +258,10 @@ fn a_node_is_shown_as_it_runs() {
 
 #[test]
 fn a_lost_connection_is_told_and_tried_again() {
-    let (sender, updates) = sync_channel(4);
     let probe = server::bind("127.0.0.1", 0).unwrap();
     let port = probe.local_addr().unwrap().port();
     drop(probe);
-    let mut screen = Screen::new(vec![Robot::new("robot".to_owned())]);
-    Source::Node(Address::local(port, TOKEN)).send(0, sender).unwrap();
+    let (mut screen, updates) = open(vec![Source::Node(Address::local(port, TOKEN))]).unwrap();
     wait(&mut screen, &updates, |screen| screen.robots[0].trouble.is_some());
     assert!(drawn(&screen, 80, 20).contains("no connection, trying again"));
     let listener = server::bind("127.0.0.1", port).unwrap();

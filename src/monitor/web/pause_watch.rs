@@ -1,4 +1,4 @@
-//! The end of a pause whose page is closed: nobody could resume the robot.
+//! The end of a pause whose page is closed: without a page, no operator can resume the robot.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

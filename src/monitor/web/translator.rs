@@ -15,7 +15,7 @@ use crate::record::story::{Ending, ending};
 /// Maximum length of a value on the page, in characters.
 const MAX_VALUE: usize = 600;
 
-/// Objects with more bytes are not shown: nobody reads a costmap.
+/// Objects with more bytes are not shown: a costmap is not readable as text.
 const MAX_OBJECT: usize = 64 * 1024;
 
 /// Knows the names of the numbers in records.
