@@ -109,6 +109,30 @@ pub struct TopicSpec {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct TopicId(pub u32);
 
+/// What trees have opened.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Opened {
+    /// The clients of servers.
+    pub servers: Vec<ServerId>,
+    /// The topics, and the services that trees serve.
+    pub topics: Vec<TopicId>,
+}
+
+impl Opened {
+    /// Adds what another list contains and this one does not.
+    pub fn add(&mut self, other: &Self) {
+        fn merge<T: Copy + PartialEq>(all: &mut Vec<T>, other: &[T]) {
+            for one in other {
+                if !all.contains(one) {
+                    all.push(*one);
+                }
+            }
+        }
+        merge(&mut self.servers, &other.servers);
+        merge(&mut self.topics, &other.topics);
+    }
+}
+
 /// An event between two ticks.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -195,7 +219,8 @@ pub enum TransformError {
 /// queued for the threads that own the network.
 pub trait Link: Send {
     /// Opens a client. The same name and type return the same number, so trees share a client and a tree swap creates
-    /// no new entity. The server does not need to exist.
+    /// no new entity. The server does not need to exist. All that is opened stays open until
+    /// [`Link::close_unused`].
     ///
     /// # Errors
     /// [`LinkError`]. Every error is permanent and an error of the tree.
@@ -255,6 +280,9 @@ pub trait Link: Send {
             "cannot serve `{name}`: this build does not support services of trees"
         )))
     }
+
+    /// Closes, now or later, what was opened and is not in this list.
+    fn close_unused(&mut self, _in_use: &Opened) {}
 
     /// Publishes a message.
     fn publish(&mut self, topic: TopicId, payload: Payload);

@@ -11,7 +11,7 @@ use crate::bt::Time;
 use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::{Stamp, TransformStamped};
 use crate::nav::{
-    EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec, TransformError,
+    EndpointKind, Event, Form, Link, LinkError, Opened, Part, Payload, TopicId, TopicSpec, TransformError,
 };
 
 /// Passes all calls on to another link, and writes their answers to the stream. All inputs of a tree but the time come
@@ -199,6 +199,10 @@ impl Link for RecordedLink {
         let id = self.inner.serve_trigger(name)?;
         self.record_topic(id, TopicUsage::Served, trigger_spec(name));
         Ok(id)
+    }
+
+    fn close_unused(&mut self, in_use: &Opened) {
+        self.inner.close_unused(in_use);
     }
 
     fn publish(&mut self, topic: TopicId, payload: Payload) {

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use super::convert::Convert;
 use super::goal_tracker::{Input, InputSender};
 use super::interfaces::ActionTransport;
+use super::node::Group;
 use super::spin::Task;
 use super::{Caller, Lives, PendingRequests, RosError, RosNode};
 use crate::goal::{CancelCode, CancelTag, GoalId, GoalStatus, Selection, ServerId, Stamp, WireEvent};
@@ -83,7 +84,7 @@ impl<C: ActionCodec> ActionClient<C> {
         node.watch_publishers(
             &format!("{name}/_action/status"),
             move || !lock(&busy).is_empty(),
-            move || to.send(Input::Task(Box::new(RosNode::check_servers_fast))),
+            move || to.send(Input::Task(Box::new(RosNode::check_servers_soon))),
         );
         let mut send_goal = node.client::<SendGoal<C>>(&format!("{name}/_action/send_goal"))?;
         let mut get_result = node.client::<GetResult<C>>(&format!("{name}/_action/get_result"))?;
@@ -122,6 +123,7 @@ fn lock(goals: &Mutex<FxHashMap<GoalId, Form>>) -> MutexGuard<'_, FxHashMap<Goal
 
 impl<C: ActionCodec> ActionTransport for ActionClient<C> {
     fn hear_feedback(&self) -> Task {
+        let server = self.server;
         let (name, to, ours) = (
             Arc::clone(&self.name),
             self.inputs.clone(),
@@ -139,11 +141,13 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
             }
         };
         Box::new(move |node| {
-            let made = node.subscribe::<<C::Wire as WrappedActionTypeSupport>::FeedbackMessage>(
-                &format!("{name}/_action/feedback"),
-                QosProfile::default(),
-                callback,
-            );
+            let made = node.create_in(Group(server.0), |node| {
+                node.subscribe::<<C::Wire as WrappedActionTypeSupport>::FeedbackMessage>(
+                    &format!("{name}/_action/feedback"),
+                    QosProfile::default(),
+                    callback,
+                )
+            });
             // The leaves run without feedback.
             if let Err(error) = made {
                 tracing::error!("{name}: {error}");

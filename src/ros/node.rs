@@ -12,7 +12,8 @@ use super::names::Names;
 use super::rcl::{self, Client, Publisher, Reply, Serialized, Service, Subscription};
 use super::ready::{Mark, Ready};
 use super::retry::Retry;
-use super::server_watch::{Probe, Watch};
+use super::server_checks::ServerChecks;
+use super::server_watch::Probe;
 use super::timer::{Timer, TimerTrigger};
 use super::type_descriptions::TypeDescriptions;
 use super::{Caller, RosError};
@@ -20,8 +21,13 @@ use super::{Caller, RosError};
 /// Takes this number of messages of one entity.
 type Take = Box<dyn FnMut(usize) + Send>;
 
+/// The entities of one endpoint of the trees, which end together: those of a server or of a topic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Group(pub(super) u32);
+
 /// An entity that receives messages.
 struct Receiver {
+    group: Option<Group>,
     mark: Arc<Mark>,
     /// The middleware keeps no more messages than this.
     capacity: usize,
@@ -39,9 +45,6 @@ const MIN_CAPACITY: usize = 1_000;
 /// in the count. So this number of takes is tried once (rmw_fastrtps 8.4, `set_on_new_message_callback`).
 const UNCOUNTED: usize = 100;
 
-/// A check of the graph. Returns whether to check again soon.
-type BusyCheck = Box<dyn FnMut(&rcl::Node) -> bool + Send>;
-
 /// The node, on the thread that owns it. It creates all entities, and keeps those that receive messages. Callers share
 /// entities by name (see [`super::RosLink`]).
 ///
@@ -52,21 +55,16 @@ pub struct RosNode {
     /// By number. Dropped before the node.
     entities: FxHashMap<u32, Receiver>,
     next_entity: u32,
+    /// The group of what is created now.
+    group: Option<Group>,
     ready: Ready,
     /// The entities with messages: kept for its memory.
     marked: Vec<u32>,
     node: rcl::Node,
     names: Names,
     types: TypeDescriptions,
-    watches: Vec<Watch>,
     timers: Vec<Timer>,
-    /// The next check for servers, and the end of the phase with frequent checks.
-    next_check: Instant,
-    fast_checks_until: Instant,
-    /// Checks of the graph for servers that may have a goal. Each returns whether its server has one.
-    busy_checks: Vec<BusyCheck>,
-    next_busy_check: Instant,
-    is_busy: bool,
+    server_checks: ServerChecks,
     pub(super) retries: Vec<Retry<Self>>,
 }
 
@@ -83,18 +81,14 @@ impl RosNode {
         Self {
             entities: FxHashMap::default(),
             next_entity: 0,
+            group: None,
             ready: Ready::default(),
             marked: Vec::new(),
             names: Names::of(&node),
             node,
             types: TypeDescriptions::default(),
-            watches: Vec::new(),
             timers: Vec::new(),
-            next_check: Instant::now(),
-            fast_checks_until: Instant::now(),
-            busy_checks: Vec::new(),
-            next_busy_check: Instant::now(),
-            is_busy: false,
+            server_checks: ServerChecks::new(),
             retries: Vec::new(),
         }
     }
@@ -138,12 +132,28 @@ impl RosNode {
         listen(Arc::clone(&mark))?;
         mark.add(depth.min(UNCOUNTED));
         let receiver = Receiver {
+            group: self.group,
             mark,
             capacity: depth.max(MIN_CAPACITY),
             take: Box::new(take),
         };
         self.entities.insert(entity, receiver);
         Ok(())
+    }
+
+    /// Creates entities of a group.
+    pub(super) fn create_in<T>(&mut self, group: Group, create: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.group.replace(group);
+        let created = create(self);
+        self.group = outer;
+        created
+    }
+
+    /// Ends what was created in a group, except its publishers, which end when they are dropped.
+    pub(super) fn close(&mut self, group: Group) {
+        self.entities.retain(|_, receiver| receiver.group != Some(group));
+        self.retries.retain(|retry| retry.group() != group);
+        self.server_checks.end(group);
     }
 
     /// Subscribes. `callback` receives every message, on the node's thread.
@@ -305,8 +315,7 @@ impl RosNode {
         probes: impl IntoIterator<Item = Probe>,
         callback: impl FnMut(bool) + Send + 'static,
     ) {
-        self.watches.push(Watch::new(probes, callback));
-        self.check_servers_fast();
+        self.server_checks.watch(self.group, probes, callback);
     }
 
     /// Watches the publishers of a server's topic while the server is `busy`: calls `changed` when there is a new
@@ -319,30 +328,8 @@ impl RosNode {
         changed: impl Fn() + Send + 'static,
     ) {
         let topic = self.names.topic(topic);
-        let mut known = None;
-        self.busy_checks.push(Box::new(move |node| {
-            if !busy() {
-                known = None;
-                return false;
-            }
-            if let Ok(publishers) = node.publishers(&topic, false) {
-                let found: BTreeSet<_> = publishers.into_iter().map(|one| one.gid).collect();
-                let before = known.replace(found.clone()).unwrap_or_else(|| found.clone());
-                if !found.is_subset(&before) || found.is_empty() && !before.is_empty() {
-                    changed();
-                }
-            }
-            true
-        }));
-    }
-
-    /// Checks the servers that have a goal.
-    fn check_busy_servers(&mut self, now: Instant) {
-        self.is_busy = false;
-        for check in &mut self.busy_checks {
-            self.is_busy |= check(&self.node);
-        }
-        self.next_busy_check = now + BUSY_CHECK_PERIOD;
+        self.server_checks
+            .watch_publishers(self.group, topic, busy, changed);
     }
 
     /// Calls `act` repeatedly. With a period of zero: whenever the thread was awake, and at least twice a second.
@@ -386,10 +373,7 @@ impl RosNode {
     /// The time at which the next timer or check is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let due = self.timers.iter().filter_map(Timer::due);
-        let check = (!self.watches.is_empty()).then_some(self.next_check);
-        let busy = self.is_busy.then_some(self.next_busy_check);
-        due.chain(check)
-            .chain(busy)
+        due.chain(self.server_checks.next_due())
             .chain(self.retries.iter().map(Retry::due))
             .min()
     }
@@ -397,28 +381,11 @@ impl RosNode {
     /// Handles all messages that have arrived, and everything that is due.
     pub(super) fn run_once(&mut self) {
         let now = Instant::now();
-        let is_check = self.next_check <= now && !self.watches.is_empty();
-        if is_check {
-            let fast = now < self.fast_checks_until;
-            self.next_check = now + if fast { FAST_CHECK_PERIOD } else { CHECK_PERIOD };
-            let writers = |topic: &str| writers(&self.node, topic);
-            for watch in &mut self.watches {
-                watch.look(&writers);
-            }
-        }
-        if self.next_busy_check <= now {
-            self.check_busy_servers(now);
-        }
+        let is_checked = self.server_checks.look(&self.node, now);
         // Handle the messages of a server before its absence: a server that sends a result and exits has sent a result.
         self.take_messages();
-        if is_check {
-            let mut is_gone = false;
-            for watch in &mut self.watches {
-                is_gone |= watch.report() == Some(false);
-            }
-            if is_gone {
-                self.check_servers_fast();
-            }
+        if is_checked {
+            self.server_checks.report();
         }
         self.run_due_timers();
         self.run_due_retries(now);
@@ -435,11 +402,9 @@ impl RosNode {
         }
     }
 
-    /// Starts frequent checks: a server was opened or lost, and a leaf may be waiting for it.
-    pub(super) fn check_servers_fast(&mut self) {
-        let now = Instant::now();
-        self.next_check = now;
-        self.fast_checks_until = now + FAST_CHECK_DURATION;
+    /// Starts frequent checks for servers.
+    pub(super) fn check_servers_soon(&mut self) {
+        self.server_checks.check_soon();
     }
 
     /// Runs the timers that are due.
@@ -478,7 +443,7 @@ fn support(
 pub(super) type Gid = Box<[u8]>;
 
 /// The endpoints that write to a DDS topic. Empty if they are not known.
-fn writers(node: &rcl::Node, topic: &str) -> BTreeSet<Gid> {
+pub(super) fn writers(node: &rcl::Node, topic: &str) -> BTreeSet<Gid> {
     let endpoints = node.publishers(topic, true).unwrap_or_default();
     endpoints.into_iter().map(|endpoint| endpoint.gid).collect()
 }
@@ -486,14 +451,3 @@ fn writers(node: &rcl::Node, topic: &str) -> BTreeSet<Gid> {
 /// The maximum number of answers to one client at once. A server answers all requests for a goal's result when the goal
 /// ends, twenty leaves may call one service, and the answers to other clients of the server use the same room.
 const MAX_ANSWERS: usize = 1000;
-
-/// The period of the checks for servers. The middleware has no callback for a change of the graph. The absence of a
-/// server that shuts down is detected within twice this period, which is less than the default time for a server's
-/// answer; that of a killed server when the middleware's lease on it ends.
-const CHECK_PERIOD: Duration = Duration::from_millis(400);
-/// The same for servers that have a goal.
-const BUSY_CHECK_PERIOD: Duration = Duration::from_millis(100);
-/// The same during `FAST_CHECK_DURATION` after a server was opened or lost: a goal may be waiting for it.
-const FAST_CHECK_PERIOD: Duration = Duration::from_millis(10);
-/// The duration of frequent checks.
-const FAST_CHECK_DURATION: Duration = Duration::from_secs(5);

@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use super::RosNode;
+use super::node::Group;
 
 /// The time from the first failure to the next attempt. It doubles with each failure.
 const DELAY: Duration = Duration::from_secs(1);
 
-/// The number of attempts. What a failed attempt has created remains until the end of the node.
+/// The number of attempts.
 const MAX_ATTEMPTS: u32 = 8;
 
 type Create<N> = Box<dyn FnMut(&mut N) -> Result<(), String> + Send>;
@@ -17,6 +18,7 @@ type Create<N> = Box<dyn FnMut(&mut N) -> Result<(), String> + Send>;
 /// cancelled (G3).
 pub(super) struct Retry<N> {
     name: String,
+    group: Group,
     create: Create<N>,
     attempts: u32,
     due: Instant,
@@ -25,15 +27,22 @@ pub(super) struct Retry<N> {
 impl<N> Retry<N> {
     pub(super) fn new(
         name: &str,
+        group: Group,
         now: Instant,
         create: impl FnMut(&mut N) -> Result<(), String> + Send + 'static,
     ) -> Self {
         Self {
             name: name.to_owned(),
+            group,
             create: Box::new(create),
             attempts: 0,
             due: now,
         }
+    }
+
+    /// The group of the entities.
+    pub(super) fn group(&self) -> Group {
+        self.group
     }
 
     /// The time of the next attempt.
@@ -62,9 +71,10 @@ impl RosNode {
     pub(super) fn create_or_retry(
         &mut self,
         name: &str,
+        group: Group,
         create: impl FnMut(&mut Self) -> Result<(), String> + Send + 'static,
     ) {
-        self.attempt(Retry::new(name, Instant::now(), create));
+        self.attempt(Retry::new(name, group, Instant::now(), create));
     }
 
     /// Makes the attempts that are due.
@@ -76,7 +86,12 @@ impl RosNode {
     }
 
     fn attempt(&mut self, retry: Retry<Self>) {
-        let failed = retry.attempt(self, Instant::now());
+        let group = retry.group();
+        let failed = self.create_in(group, |node| retry.attempt(node, Instant::now()));
+        if failed.is_some() {
+            // A part of them may exist.
+            self.close(group);
+        }
         self.retries.extend(failed);
     }
 }
@@ -88,7 +103,7 @@ mod tests {
     /// The seconds between the attempts, if the first `failures` attempts fail.
     fn delays(failures: u32) -> Vec<u64> {
         let begin = Instant::now();
-        let mut open = Some(Retry::new("spin", begin, move |attempts: &mut u32| {
+        let mut open = Some(Retry::new("spin", Group(1), begin, move |attempts: &mut u32| {
             *attempts += 1;
             if *attempts <= failures {
                 Err("no memory".to_owned())

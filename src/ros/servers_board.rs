@@ -29,6 +29,11 @@ impl ServersBoard {
         self.lock().insert(server, KnownServer { name, present: false });
     }
 
+    /// Removes a server that was closed.
+    pub(super) fn closed(&self, server: ServerId) {
+        self.lock().remove(&server);
+    }
+
     /// Records whether a server is present.
     pub(super) fn seen(&self, server: ServerId, present: bool) {
         if let Some(known) = self.lock().get_mut(&server) {

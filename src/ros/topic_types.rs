@@ -22,7 +22,7 @@ pub(super) struct TopicTypes(Arc<Mutex<Inner>>);
 
 #[derive(Default)]
 struct Inner {
-    /// The type with which this node opened each topic. No entity of a tree is destroyed before the node, so it never changes.
+    /// The type with which this node opened each topic that is open.
     own: HashMap<String, Arc<str>>,
     /// Topics whose publishers are checked, and the type of one of them if none has the expected one.
     watched: HashMap<(String, Arc<str>), Option<String>>,
@@ -53,6 +53,13 @@ impl TopicTypes {
             self.watch(ros, topic, spec);
         }
         Ok(())
+    }
+
+    /// Forgets a topic, by its full name: no endpoint on it is open any more.
+    pub(super) fn release(&self, topic: &str) {
+        let mut inner = self.lock();
+        inner.own.remove(topic);
+        inner.watched.retain(|(watched, _), _| watched != topic);
     }
 
     /// Checks the publishers of a topic, soon and periodically from then on.
@@ -132,7 +139,9 @@ impl TopicTypes {
         let keys: Vec<(String, Arc<str>)> = self.lock().watched.keys().cloned().collect();
         for key in keys {
             let other = other_type(node, own, &key.0, &key.1);
-            self.lock().watched.insert(key, other);
+            if let Some(known) = self.lock().watched.get_mut(&key) {
+                *known = other;
+            }
         }
     }
 }

@@ -66,6 +66,11 @@ impl Adoption {
         }
     }
 
+    /// Whether goals may still be found, or wait for their cancels.
+    pub(super) fn is_open(&self, now: Time) -> bool {
+        self.due.is_some() || matches!(self.window, Window::Open { until, .. } if now <= until)
+    }
+
     /// The time of the cancels, if adoption is allowed.
     pub(super) fn due(&self) -> Option<Time> {
         self.due

@@ -376,6 +376,23 @@ impl<P> GoalTracker<P> {
         self.servers.get(&server).is_some_and(|server| server.present)
     }
 
+    /// Whether a server has goals or calls, goals that were given up and will be cancelled when it shows them, or a
+    /// search for goals of an earlier run.
+    pub fn uses_server(&self, server: ServerId, now: Time) -> bool {
+        self.goals.values().any(|entry| entry.server == server)
+            || self.calls.values().any(|call| call.server == server)
+            || self.lost.iter().any(|lost| lost.server == server)
+            || self
+                .servers
+                .get(&server)
+                .is_some_and(|known| known.adoption.is_open(now))
+    }
+
+    /// Forgets a server that is not used, and whose events do not arrive any more.
+    pub fn forget_server(&mut self, server: ServerId) {
+        self.servers.remove(&server);
+    }
+
     /// The counters so far.
     pub fn counters(&self) -> Counters {
         self.counters

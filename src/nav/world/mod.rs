@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::failure::{Failures, LeafFailure};
 use super::fault::Fault;
-use super::link::{EndpointKind, Event, Form, Link, LinkError, Part, Payload, TopicId, TopicSpec};
+use super::link::{EndpointKind, Event, Form, Link, LinkError, Opened, Part, Payload, TopicId, TopicSpec};
 use super::note::{Note, Notes};
 use super::odometry::OdometrySmoother;
 use super::settings::Settings;
@@ -78,8 +78,8 @@ pub struct World {
     notes: Notes,
     /// The last failures of leaves, for the result of the navigation.
     pub failures: Failures,
-    /// Servers opened since the last [`World::take_opened`].
-    opened: Vec<ServerId>,
+    /// What was opened since the last [`World::take_opened`].
+    opened: Opened,
 }
 
 impl World {
@@ -108,7 +108,7 @@ impl World {
             faults: Vec::new(),
             notes: Notes::default(),
             failures: Failures::default(),
-            opened: Vec::new(),
+            opened: Opened::default(),
         }
     }
 
@@ -124,7 +124,7 @@ impl World {
         form: Form,
     ) -> Result<ServerId, LinkError> {
         let server = self.link.open(kind, name, type_name, form)?;
-        self.opened.push(server);
+        self.opened.servers.push(server);
         Ok(server)
     }
 
@@ -133,10 +133,23 @@ impl World {
         self.link.hear(server);
     }
 
-    /// The servers opened since the last call: those of the tree that received this world or was ticked with it since
-    /// then.
-    pub fn take_opened(&mut self) -> Vec<ServerId> {
+    /// What was opened since the last call: by the tree that received this world or was ticked with it since then.
+    pub fn take_opened(&mut self) -> Opened {
         std::mem::take(&mut self.opened)
+    }
+
+    /// Closes what was opened and is not in this list. The world keeps its odometry, which all trees share.
+    pub fn close_unused(&mut self, mut in_use: Opened) {
+        in_use
+            .topics
+            .extend(self.odometry.as_ref().map(|(topic, _)| *topic));
+        self.topics.retain(|topic, _| in_use.topics.contains(topic));
+        self.link.close_unused(&in_use);
+    }
+
+    fn has_opened(&mut self, topic: TopicId) -> TopicId {
+        self.opened.topics.push(topic);
+        topic
     }
 
     /// Subscribes.
@@ -146,7 +159,7 @@ impl World {
     pub fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
         let id = self.link.subscribe(topic)?;
         self.topics.entry(id).or_default();
-        Ok(id)
+        Ok(self.has_opened(id))
     }
 
     /// The newest message of a topic at the start of this tick.
@@ -176,7 +189,7 @@ impl World {
     pub fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
         let id = self.link.serve_trigger(name)?;
         self.topics.entry(id).or_default();
-        Ok(id)
+        Ok(self.has_opened(id))
     }
 
     /// Prepares to publish.
@@ -184,7 +197,8 @@ impl World {
     /// # Errors
     /// [`LinkError`].
     pub fn advertise(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
-        self.link.advertise(topic)
+        let id = self.link.advertise(topic)?;
+        Ok(self.has_opened(id))
     }
 
     /// The fault of an open topic; see [`Link::topic_fault`].
@@ -312,7 +326,10 @@ impl World {
         for listener in &mut self.listeners {
             listener(topic, &payload, self.now);
         }
-        let sample = self.topics.entry(topic).or_default();
+        let Some(sample) = self.topics.get_mut(&topic) else {
+            // Its tree is gone.
+            return;
+        };
         sample.payload = Some(payload);
         sample.count += 1;
         self.messages += 1;

@@ -16,10 +16,9 @@ use super::options::Options;
 use super::session::Session;
 use super::{Heartbeat, NavigationRecorder, NavigatorKind, Snapshot};
 use crate::bt::{Resource, Resources, Time, Tree, TreeDef};
-use crate::goal::ServerId;
 use crate::job::JobRegistry;
 use crate::msg::BehaviorTreeLog;
-use crate::nav::{Form, LinkError, TopicId, TopicSpec, World};
+use crate::nav::{Form, LinkError, Opened, TopicId, TopicSpec, World};
 
 /// The state of the navigator.
 enum NavigationState {
@@ -63,8 +62,10 @@ pub struct Navigator {
     /// The tree of each navigator. It is kept between goals with its blackboard and the state of its nodes, as in Nav2,
     /// except with [`Options::always_reload`].
     trees: [Option<Tree>; 2],
-    /// The servers that each tree has opened.
-    servers: [Vec<ServerId>; 2],
+    /// What each tree has opened.
+    opened: [Opened; 2],
+    /// What the navigator has opened for itself.
+    own: Opened,
     /// The navigator of the current or last tree.
     current: NavigatorKind,
     /// The world, while no tree holds it.
@@ -96,7 +97,8 @@ impl Navigator {
             options,
             state: NavigationState::Idle,
             trees: [None, None],
-            servers: [Vec::new(), Vec::new()],
+            opened: Default::default(),
+            own: Opened::default(),
             current: NavigatorKind::ToPose,
             resources,
             jobs,
@@ -114,6 +116,7 @@ impl Navigator {
         if let Some(Err(error)) = navigator.world().map(World::open_odometry) {
             tracing::error!("odom_topic: {error}: feedback has no estimated time remaining");
         }
+        navigator.own = navigator.world().map(World::take_opened).unwrap_or_default();
         navigator
     }
 
@@ -162,7 +165,7 @@ impl Navigator {
             tree: self.trees[index]
                 .as_ref()
                 .map(|tree| Arc::clone(tree.definition())),
-            servers: self.servers[index].clone(),
+            servers: self.opened[index].servers.clone(),
             last_end: self.last_end.clone(),
         }
     }

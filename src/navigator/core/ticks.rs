@@ -55,13 +55,8 @@ impl Navigator {
             for note in world.take_notes() {
                 tracing::warn!("{}: {}", note.leaf, note.text);
             }
-            // Servers with names that the tree computed at run time. The other servers were opened before.
-            for server in world.take_opened() {
-                let servers = &mut self.servers[kind.index()];
-                if !servers.contains(&server) {
-                    servers.push(server);
-                }
-            }
+            // Names that the tree computed at run time. The others were opened before.
+            self.opened[kind.index()].add(&world.take_opened());
             for fault in world.take_faults() {
                 tracing::error!("{}: {fault}", fault.leaf);
             }

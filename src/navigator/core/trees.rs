@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::{NavigationState, Navigator, NextStep};
 use crate::bt::{HaltReason, Time, Tree, TreeDef, instance_seed};
-use crate::goal::ServerId;
-use crate::nav::World;
+use crate::nav::{Opened, World};
 use crate::navigator::NavigatorKind;
 use crate::record::Tracer;
 
@@ -24,9 +23,21 @@ impl Navigator {
         }
     }
 
-    pub(super) fn keep(&mut self, kind: NavigatorKind, (tree, servers): (Tree, Vec<ServerId>)) {
+    pub(super) fn keep(&mut self, kind: NavigatorKind, (tree, opened): (Tree, Opened)) {
         drop_tree(self.trees[kind.index()].replace(tree));
-        self.servers[kind.index()] = servers;
+        self.opened[kind.index()] = opened;
+        self.close_unused();
+    }
+
+    /// Closes what no tree has open any more. It stays open while goals of an earlier tree are stopping there.
+    fn close_unused(&mut self) {
+        let mut in_use = self.own.clone();
+        for opened in &self.opened {
+            in_use.add(opened);
+        }
+        if let Some(world) = self.world() {
+            world.close_unused(in_use);
+        }
     }
 
     /// Replaces the tree of a navigator. If the old tree has an active goal, the new tree runs this goal from its root
@@ -70,13 +81,13 @@ impl Navigator {
         Ok(())
     }
 
-    /// Makes a tree, opens its clients and topics, and returns it with its servers.
+    /// Makes a tree, opens its clients and topics, and returns it with what it has opened.
     pub(super) fn make_tree(
         &mut self,
         kind: NavigatorKind,
         def: &Arc<TreeDef>,
         now: Time,
-    ) -> Result<(Tree, Vec<ServerId>), String> {
+    ) -> Result<(Tree, Opened), String> {
         let mut tree = Tree::new(Arc::clone(def));
         tree.set_seed(instance_seed(self.options.random_seed, self.made));
         self.made = self.made.wrapping_add(1);
@@ -110,7 +121,7 @@ impl Navigator {
         {
             tracing::error!("{}: {fault}", fault.leaf);
         }
-        let servers = tree
+        let opened = tree
             .resource::<World>()
             .map(World::take_opened)
             .unwrap_or_default();
@@ -127,9 +138,10 @@ impl Navigator {
             NavigationState::Idle | NavigationState::Stopping { .. } => self.resources = resources,
         }
         match attached {
-            Ok(()) => Ok((tree, servers)),
+            Ok(()) => Ok((tree, opened)),
             Err(reason) => {
                 drop_tree(Some(tree));
+                self.close_unused();
                 Err(reason)
             }
         }

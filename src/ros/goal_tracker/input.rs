@@ -24,13 +24,21 @@ pub(in crate::ros) enum Input {
     /// A leaf needs the feedback of its goals on this server.
     Hear(ServerId),
     Service(ServerId, Box<dyn ServiceTransport>),
+    /// A tree has opened a topic to publish on. Its publisher follows.
+    Advertised(TopicId),
     Publisher(TopicId, Box<dyn Publish>),
+    /// No tree publishes on this topic any more.
+    Unadvertised(TopicId),
     Publish {
         topic: TopicId,
         payload: Payload,
         depth: u16,
     },
+    /// A tree has opened a server. Its client follows.
     Named(ServerId, Arc<str>),
+    /// No tree uses this server any more. The function is told whether the thread has no goal there, and returns
+    /// whether to close it.
+    Close(ServerId, Box<dyn FnOnce(bool) -> bool + Send>),
     Link(LinkId, Arc<Inbox>),
     Unlink(LinkId),
     Send(Box<dyn FnOnce() + Send>),

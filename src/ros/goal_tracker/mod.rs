@@ -6,6 +6,7 @@ mod input;
 mod outbox;
 mod owner;
 mod panics;
+mod publishers;
 
 pub use handle::GoalTrackerHandle;
 pub(super) use input::{Input, InputSender};

@@ -1,6 +1,5 @@
 //! The loop of the thread, with everything that it owns.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -10,16 +9,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::handle::GoalTrackerHandle;
 use super::input::Input;
 use super::panics::{Actions, LeftGoals, guarded};
+use super::publishers::Publishers;
 use crate::bt::{HaltReason, Time};
 use crate::fault;
 use crate::goal::{
     AbandonedGoals, Command, Effect, GoalIds, GoalOptions, GoalTracker, LinkId, Phase, ServerId, WireEvent,
 };
-use crate::nav::{Payload, TopicId};
+use crate::nav::Payload;
 use crate::ros::goals_view::{GoalsBoard, GoalsView};
 use crate::ros::guardian::GuardedGoals;
 use crate::ros::inbox::Inbox;
-use crate::ros::interfaces::{Publish, ServiceTransport};
+use crate::ros::interfaces::ServiceTransport;
+use crate::ros::node::Group;
 use crate::ros::servers_board::ServersBoard;
 use crate::ros::{Clock, PendingRequests, RosHandle};
 
@@ -42,9 +43,7 @@ pub(super) struct Owner {
     /// Servers whose feedback is requested and whose client does not exist yet.
     unheard: FxHashSet<ServerId>,
     pub(super) services: FxHashMap<ServerId, Box<dyn ServiceTransport>>,
-    publishers: FxHashMap<TopicId, Box<dyn Publish>>,
-    /// Messages published before their publisher existed.
-    unpublished: FxHashMap<TopicId, VecDeque<Payload>>,
+    publishers: Publishers,
     pub(super) links: FxHashMap<LinkId, Arc<Inbox>>,
     names: FxHashMap<ServerId, Arc<str>>,
     /// The number of unanswered requests in the last warning.
@@ -69,8 +68,7 @@ impl Owner {
             actions: FxHashMap::default(),
             unheard: FxHashSet::default(),
             services: FxHashMap::default(),
-            publishers: FxHashMap::default(),
-            unpublished: FxHashMap::default(),
+            publishers: Publishers::default(),
             links: FxHashMap::default(),
             names: FxHashMap::default(),
             warned: FxHashMap::default(),
@@ -145,6 +143,8 @@ impl Owner {
                 return true;
             }
             Input::Wire(event) => self.take_wire(event, now),
+            // The client of a server that was closed meanwhile.
+            Input::Action(server, _) | Input::Service(server, _) if !self.names.contains_key(&server) => {}
             Input::Action(server, transport) => {
                 if self.unheard.remove(&server) {
                     self.ros.post(transport.hear_feedback());
@@ -160,19 +160,21 @@ impl Owner {
             Input::Service(server, transport) => {
                 self.services.insert(server, transport);
             }
-            Input::Publisher(topic, publisher) => {
-                for payload in self.unpublished.remove(&topic).into_iter().flatten() {
-                    publish(&*publisher, &payload);
-                }
-                self.publishers.insert(topic, publisher);
-            }
+            Input::Advertised(topic) => self.publishers.advertise(topic),
+            Input::Publisher(topic, publisher) => self.publishers.open(topic, publisher),
+            Input::Unadvertised(topic) => self.publishers.close(topic),
             Input::Publish {
                 topic,
                 payload,
                 depth,
             } => {
                 self.carry_out(now);
-                self.publish(topic, payload, depth);
+                self.publishers.publish(topic, payload, depth);
+            }
+            Input::Close(server, confirm) => {
+                if confirm(self.is_idle_on(server, now)) {
+                    self.close(server);
+                }
             }
             Input::Named(server, name) => {
                 self.servers.opened(server, Arc::clone(&name));
@@ -208,6 +210,12 @@ impl Owner {
     }
 
     fn take_wire(&mut self, event: WireEvent<Payload>, now: Time) {
+        if let WireEvent::ServerBack { server } | WireEvent::ServerGone { server } = event
+            && !self.names.contains_key(&server)
+        {
+            // It was closed meanwhile.
+            return;
+        }
         self.changed |= !matches!(event, WireEvent::Feedback { .. });
         self.abandoned.wire(&event);
         match event {
@@ -227,16 +235,31 @@ impl Owner {
         }
     }
 
-    /// If the publisher does not exist yet, keeps as many messages as the topic's depth.
-    fn publish(&mut self, topic: TopicId, payload: Payload, depth: u16) {
-        if let Some(publisher) = self.publishers.get(&topic) {
-            return publish(&**publisher, &payload);
+    /// Whether nothing of this node may happen on a server any more: no goal, no request, no search for goals of an
+    /// earlier run.
+    fn is_idle_on(&self, server: ServerId, now: Time) -> bool {
+        let action = self.actions.get(&server).map(|client| client.pending_requests());
+        let service = self.services.get(&server).map(|client| client.pending_requests());
+        let is_owed = |pending: PendingRequests| pending.unanswered > 0;
+        !self.goal_tracker.uses_server(server, now)
+            && !self.abandoned.goals().any(|goal| goal.server == server)
+            && !action.into_iter().chain(service).any(is_owed)
+    }
+
+    /// Ends the client of a server, and forgets the server.
+    fn close(&mut self, server: ServerId) {
+        self.ros.post(move |node| node.close(Group(server.0)));
+        self.actions.remove(&server);
+        self.services.remove(&server);
+        self.unheard.remove(&server);
+        self.names.remove(&server);
+        self.warned.remove(&server);
+        self.refused.remove(&server);
+        self.servers.closed(server);
+        if let Some(guarded) = &mut self.guarded {
+            guarded.forget_service(server);
         }
-        let waiting = self.unpublished.entry(topic).or_default();
-        if waiting.len() >= usize::from(depth.max(1)) {
-            waiting.pop_front();
-        }
-        waiting.push_back(payload);
+        self.goal_tracker.forget_server(server);
     }
 
     /// The GoalTracker has panicked: returns every goal that it knew of or that the last view contained.
@@ -317,11 +340,5 @@ impl Owner {
             pending_requests,
             ..GoalsView::default()
         })
-    }
-}
-
-fn publish(publisher: &dyn Publish, payload: &Payload) {
-    if let Some(Err(error)) = guarded("a publisher", || publisher.publish(payload)) {
-        tracing::error!("message not published: {error}");
     }
 }

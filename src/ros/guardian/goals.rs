@@ -149,6 +149,11 @@ impl GuardedGoals {
         self.services.insert(server, service);
     }
 
+    /// Forgets the service of a server that has no goals.
+    pub(in crate::ros) fn forget_service(&mut self, server: ServerId) {
+        self.services.remove(&server);
+    }
+
     /// Adds a goal, before its request leaves.
     pub(in crate::ros) fn add(&mut self, server: ServerId, goal: GoalId) {
         if let Some(entry) = self.entries.get_mut(&goal) {

@@ -1,0 +1,131 @@
+//! Counts the links that use each endpoint, and tells which endpoints may end.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use rustc_hash::FxHashMap;
+
+/// How long an endpoint is kept without a user. A mission that changes between two trees then finds its servers at
+/// once: a new client is discovered by its server only after some milliseconds.
+const KEPT_FOR: Duration = Duration::from_secs(10);
+
+/// The maximum number of endpoints that are kept without a user. Missions may change their trees at any rate.
+const MAX_UNUSED: usize = 64;
+
+/// The users of endpoints, by the endpoints' numbers.
+#[derive(Default)]
+pub(super) struct EndpointUses {
+    uses: FxHashMap<u32, Use>,
+    /// The endpoints that have lost their last user, oldest first. An entry is void if the endpoint was used again.
+    unused: VecDeque<(u32, Instant)>,
+}
+
+#[derive(Default)]
+struct Use {
+    users: usize,
+    unused_since: Option<Instant>,
+}
+
+impl EndpointUses {
+    /// Adds a user.
+    pub(super) fn begin(&mut self, endpoint: u32) {
+        let entry = self.uses.entry(endpoint).or_default();
+        entry.users += 1;
+        entry.unused_since = None;
+    }
+
+    /// Removes a user.
+    pub(super) fn end(&mut self, endpoint: u32, now: Instant) {
+        if let Some(entry) = self.uses.get_mut(&endpoint) {
+            entry.users = entry.users.saturating_sub(1);
+            if entry.users == 0 {
+                self.put_aside(endpoint, now);
+            }
+        }
+    }
+
+    /// Starts the time without a user once more: the endpoint cannot end yet.
+    pub(super) fn put_aside(&mut self, endpoint: u32, now: Instant) {
+        if let Some(entry) = self.uses.get_mut(&endpoint) {
+            entry.unused_since = Some(now);
+            self.unused.push_back((endpoint, now));
+        }
+    }
+
+    /// Whether an endpoint has no user.
+    pub(super) fn is_unused(&self, endpoint: u32) -> bool {
+        self.uses.get(&endpoint).is_none_or(|entry| entry.users == 0)
+    }
+
+    /// Forgets an endpoint that has ended.
+    pub(super) fn forget(&mut self, endpoint: u32) {
+        self.uses.remove(&endpoint);
+    }
+
+    /// The next endpoint that may end, because it has been without a user for long, or because there are too many.
+    pub(super) fn next_expired(&mut self, now: Instant) -> Option<u32> {
+        loop {
+            let (endpoint, since) = *self.unused.front()?;
+            let is_void = self
+                .uses
+                .get(&endpoint)
+                .is_none_or(|entry| entry.unused_since != Some(since));
+            if !is_void && now < since + KEPT_FOR && self.unused.len() <= MAX_UNUSED {
+                return None;
+            }
+            self.unused.pop_front();
+            if !is_void {
+                return Some(endpoint);
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// The endpoints that end at these seconds of a sequence: `+1` begins a use of endpoint 1, `-1` ends it.
+    fn expired(steps: &[(u64, &str)]) -> Vec<(u64, u32)> {
+        let begin = Instant::now();
+        let mut uses = EndpointUses::default();
+        let mut expired = Vec::new();
+        for (second, step) in steps {
+            let now = begin + Duration::from_secs(*second);
+            for change in step.split_whitespace() {
+                let endpoint = change[1..].parse().unwrap();
+                match &change[..1] {
+                    "+" => uses.begin(endpoint),
+                    _ => uses.end(endpoint, now),
+                }
+            }
+            while let Some(endpoint) = uses.next_expired(now) {
+                uses.forget(endpoint);
+                expired.push((*second, endpoint));
+            }
+        }
+        expired
+    }
+
+    #[test]
+    fn an_endpoint_ends_ten_seconds_after_its_last_user() {
+        assert_eq!(
+            expired(&[(0, "+1 +1 -1"), (20, "-1"), (29, ""), (30, "")]),
+            [(30, 1)]
+        );
+    }
+
+    #[test]
+    fn an_endpoint_that_is_used_again_stays_and_its_time_starts_anew() {
+        let steps = [(0, "+1 -1"), (5, "+1"), (12, "-1"), (21, ""), (22, "")];
+        assert_eq!(expired(&steps), [(22, 1)]);
+    }
+
+    #[test]
+    fn the_oldest_ends_early_if_there_are_too_many() {
+        let all: Vec<String> = (0..=MAX_UNUSED)
+            .map(|number| format!("+{number} -{number}"))
+            .collect();
+        assert_eq!(expired(&[(0, &all.join(" "))]), [(0, 0)]);
+    }
+}

@@ -1,0 +1,138 @@
+//! The checks of the graph for the servers of clients. The middleware has no callback for a change of the graph.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use super::node::{Group, writers};
+use super::rcl;
+use super::server_watch::{Probe, Watch};
+
+/// A check of the graph. Returns whether to check again soon.
+type BusyCheck = Box<dyn FnMut(&rcl::Node) -> bool + Send>;
+
+/// The watched servers of a node, and the times of their checks.
+pub(super) struct ServerChecks {
+    watches: Vec<(Option<Group>, Watch)>,
+    /// The next check for servers, and the end of the phase with frequent checks.
+    next_check: Instant,
+    fast_checks_until: Instant,
+    /// Checks of the graph for servers that may have a goal. Each returns whether its server has one.
+    busy_checks: Vec<(Option<Group>, BusyCheck)>,
+    next_busy_check: Instant,
+    is_busy: bool,
+}
+
+impl ServerChecks {
+    pub(super) fn new() -> Self {
+        let now = Instant::now();
+        Self {
+            watches: Vec::new(),
+            next_check: now,
+            fast_checks_until: now,
+            busy_checks: Vec::new(),
+            next_busy_check: now,
+            is_busy: false,
+        }
+    }
+
+    /// Watches the servers of some clients; see [`RosNode::watch`](super::RosNode::watch).
+    pub(super) fn watch(
+        &mut self,
+        group: Option<Group>,
+        probes: impl IntoIterator<Item = Probe>,
+        callback: impl FnMut(bool) + Send + 'static,
+    ) {
+        self.watches.push((group, Watch::new(probes, callback)));
+        self.check_soon();
+    }
+
+    /// Watches the publishers of a server's topic; see
+    /// [`RosNode::watch_publishers`](super::RosNode::watch_publishers).
+    pub(super) fn watch_publishers(
+        &mut self,
+        group: Option<Group>,
+        topic: String,
+        busy: impl Fn() -> bool + Send + 'static,
+        changed: impl Fn() + Send + 'static,
+    ) {
+        let mut known = None;
+        let check = move |node: &rcl::Node| {
+            if !busy() {
+                known = None;
+                return false;
+            }
+            if let Ok(publishers) = node.publishers(&topic, false) {
+                let found: BTreeSet<_> = publishers.into_iter().map(|one| one.gid).collect();
+                let before = known.replace(found.clone()).unwrap_or_else(|| found.clone());
+                if !found.is_subset(&before) || found.is_empty() && !before.is_empty() {
+                    changed();
+                }
+            }
+            true
+        };
+        self.busy_checks.push((group, Box::new(check)));
+    }
+
+    /// Ends the checks of a group.
+    pub(super) fn end(&mut self, group: Group) {
+        self.watches.retain(|(of, _)| *of != Some(group));
+        self.busy_checks.retain(|(of, _)| *of != Some(group));
+    }
+
+    /// Starts frequent checks: a server was opened or lost, and a leaf may be waiting for it.
+    pub(super) fn check_soon(&mut self) {
+        let now = Instant::now();
+        self.next_check = now;
+        self.fast_checks_until = now + FAST_CHECK_DURATION;
+    }
+
+    /// The time of the next check.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        let check = (!self.watches.is_empty()).then_some(self.next_check);
+        let busy = self.is_busy.then_some(self.next_busy_check);
+        check.into_iter().chain(busy).min()
+    }
+
+    /// Makes the checks that are due. Returns whether [`ServerChecks::report`] has something to report.
+    pub(super) fn look(&mut self, node: &rcl::Node, now: Instant) -> bool {
+        let is_due = self.next_check <= now && !self.watches.is_empty();
+        if is_due {
+            let fast = now < self.fast_checks_until;
+            self.next_check = now + if fast { FAST_CHECK_PERIOD } else { CHECK_PERIOD };
+            let writers = |topic: &str| writers(node, topic);
+            for (_, watch) in &mut self.watches {
+                watch.look(&writers);
+            }
+        }
+        if self.next_busy_check <= now {
+            self.is_busy = false;
+            for (_, check) in &mut self.busy_checks {
+                self.is_busy |= check(node);
+            }
+            self.next_busy_check = now + BUSY_CHECK_PERIOD;
+        }
+        is_due
+    }
+
+    /// Reports the changes that the last check has found.
+    pub(super) fn report(&mut self) {
+        let mut is_gone = false;
+        for (_, watch) in &mut self.watches {
+            is_gone |= watch.report() == Some(false);
+        }
+        if is_gone {
+            self.check_soon();
+        }
+    }
+}
+
+/// The period of the checks for servers. The absence of a server that shuts down is detected within twice this period,
+/// which is less than the default time for a server's answer; that of a killed server when the middleware's lease on it
+/// ends.
+const CHECK_PERIOD: Duration = Duration::from_millis(400);
+/// The same for servers that have a goal.
+const BUSY_CHECK_PERIOD: Duration = Duration::from_millis(100);
+/// The same during `FAST_CHECK_DURATION` after a server was opened or lost: a goal may be waiting for it.
+const FAST_CHECK_PERIOD: Duration = Duration::from_millis(10);
+/// The duration of frequent checks.
+const FAST_CHECK_DURATION: Duration = Duration::from_secs(5);
