@@ -508,3 +508,15 @@ def test_g7_topic_used_with_another_type_is_rejected_at_load(stack, trees):
     assert trees.run(name)[0] == "ABORTED"
     stack.node.wait_for_line(TWO_TYPES.format("count", "std_msgs/msg/Int8", "std_msgs/msg/UInt8"))
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
+
+
+def test_a_large_message_does_not_reach_a_tree_and_a_small_one_does(stack, trees):
+    """The JSON form of an image would take a gigabyte."""
+    publisher = stack.graph.node.create_publisher(UInt8MultiArray, "/image", QoSProfile(depth=10))
+    goal = trees.send('<RosSubscribe topic_name="/image" message_type="std_msgs/msg/UInt8MultiArray" message="{all}"/>')
+    wait_for(lambda: publisher.get_subscription_count() > 0, 30.0, "the subscription")
+    publisher.publish(UInt8MultiArray(data=bytes(300 * 1024)))
+    wait_for(lambda: "/image: messages of more than 256 KiB" in stack.node.output, 30.0, "the error")
+    assert not goal.done()
+    publisher.publish(UInt8MultiArray(data=bytes(3)))
+    assert goal.result()[0] == "SUCCEEDED"

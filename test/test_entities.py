@@ -1,6 +1,7 @@
 """Subscriptions, clients and services of trees on a real graph: created once, shared, with the right QoS."""
 
 import contextlib
+import itertools
 import re
 import threading
 from collections import Counter
@@ -57,17 +58,17 @@ MARK = """
       <ForceSuccess>
         <RosSubscribe topic_name="mark_{0}" message_type="std_msgs/msg/String" timeout="1"/>
       </ForceSuccess>"""
+MARKS = itertools.count()
 
 
-def settled(stack, folder):
-    """All endpoints that exist when this is called. Discovery reports the writers of a process in the order of their
-    creation, and its readers too. So this creates one of each; when both are known, all older ones are known."""
-    is_mark = re.compile("rt/mark_").match
-    number = len({name for _, name in entities(stack) if is_mark(name)})
-    run(stack, write(folder / "mark.xml", MARK.format(number)))
+def settled(stack, folder, *nodes):
+    """All endpoints, while a tree with these nodes is in use. Discovery reports the writers of a process in the order of
+    their creation, and its readers too. So the tree ends with one of each; when both are known, all older ones are."""
+    number = next(MARKS)
+    run(stack, write(folder / f"mark_{number}.xml", *nodes, MARK.format(number)))
     ends = {(end, f"rt/mark_{number}") for end in ("writes", "reads")}
     wait_for(lambda: ends <= set(entities(stack)), 30.0, "both ends of the mark to be known")
-    return Counter({end: count for end, count in entities(stack).items() if not is_mark(end[1])})
+    return Counter({end: count for end, count in entities(stack).items() if not end[1].startswith("rt/mark_")})
 
 
 def run(stack, path):
@@ -80,36 +81,71 @@ def test_a_tree_swap_reuses_existing_entities(stack_factory, tmp_path):
     updater = f'<GoalUpdater input_goal="{{goal}}" output_goal="{{updated}}">{UPDATED}</GoalUpdater>'
     speed = f"<SpeedController>{PLAN}</SpeedController>"
     paused = PAUSE.format(FOLLOW)
-    first = write(tmp_path / "first.xml", SELECTORS, BATTERY, updater, speed, paused)
-    stack = stack_factory({"default_nav_to_pose_bt_xml": first})
-    before = settled(stack, tmp_path)
+    first = (SELECTORS, BATTERY, updater, speed, paused)
+    stack = stack_factory({"default_nav_to_pose_bt_xml": write(tmp_path / "first.xml", *first)})
+    before = settled(stack, tmp_path, *first)
     # One subscription each, although several tree nodes and the feedback use odometry.
     for topic in ("rt/odom", "rt/battery_status", "rt/controller_selector", "rt/goal_update"):
         assert before["reads", topic] == 1, topic
     assert before["reads", "rq/pauseRequest"] == 1
     assert max(before.values()) == 1, {name: count for name, count in before.items() if count > 1}
-    run(stack, first)
-    assert settled(stack, tmp_path) == before
+    assert settled(stack, tmp_path, *first) == before
 
     # Another tree with the same topics, services and servers; some nodes occur twice.
     stuck = "<ForceSuccess><IsStuck/></ForceSuccess>"
-    second = write(tmp_path / "second.xml", updater, BATTERY, speed, SELECTORS, BATTERY, stuck, paused)
-    for path in (second, first, second):
-        run(stack, path)
-    assert settled(stack, tmp_path) == before
+    second = (updater, BATTERY, speed, SELECTORS, BATTERY, stuck, paused)
+    for nodes in (second, first, second):
+        assert settled(stack, tmp_path, *nodes) == before
 
-    # A new topic gets one subscription.
-    other = SELECTORS.replace('default_planner="', 'topic_name="other" default_planner="')
-    third = write(tmp_path / "third.xml", other, PLAN, FOLLOW)
-    for path in (third, first, third):
-        run(stack, path)
-    assert settled(stack, tmp_path) - before == Counter({("reads", "rt/other"): 1})
+    # A new topic gets one subscription. That of the topic that is not used any more ends later.
+    third = (SELECTORS.replace('default_planner="', 'topic_name="other" default_planner="'), *second[:3], stuck, paused)
+    assert settled(stack, tmp_path, *third) - before == Counter({("reads", "rt/other"): 1})
+    old = ("reads", "rt/planner_selector")
+    wait_for(lambda: old not in entities(stack), 30.0, "the end of the old subscription")
+
+
+def test_a_thousand_trees_with_servers_of_their_own_leave_nothing_behind(stack_factory, tmp_path):
+    default = write(tmp_path / "default.xml", PLAN, FOLLOW)
+    # The recorder keeps the navigations of the last minutes.
+    stack = stack_factory({"default_nav_to_pose_bt_xml": default, "recorder_minutes": 0})
+    before = settled(stack, tmp_path, PLAN, FOLLOW)
+
+    def swap(number):
+        """A tree that opens a client of each kind and both kinds of topics, and succeeds at once."""
+        plan = PLAN.replace("/>", f' server_name="plan_{number}"/>')
+        follow = FOLLOW.replace("/>", f' server_name="follow_{number}"/>')
+        select = f"""<PlannerSelector selected_planner="{{planner}}" default_planner="A" topic_name="select_{number}"/>"""
+        publish = f"""<RosPublish topic_name="said_{number}" message_type="std_msgs/msg/String"/>"""
+        clear = f"""<ClearEntireCostmap service_name="clear_{number}"/>"""
+        nodes = ("<Fallback>", "<AlwaysSuccess/>", select, plan, follow, publish, clear, "</Fallback>")
+        run(stack, write(tmp_path / f"{number % 2}.xml", *nodes))
+
+    def left():
+        return [name for _, name in entities(stack) if re.search(r"(plan|follow|select|said|clear)_\d", name)]
+
+    def settle():
+        """Private memory and threads when all endpoints of earlier trees have ended."""
+        wait_for(left, 30.0, "an endpoint of the last trees")
+        run(stack, default)
+        wait_for(lambda: not left(), 60.0, "the end of all endpoints of earlier trees")
+        return stack.node.own_kib(), stack.node.threads()
+
+    for number in range(200):
+        swap(number)
+    memory, threads = settle()
+    for number in range(200, 1200):
+        swap(number)
+    later, threads_later = settle()
+    assert threads_later <= threads
+    assert later <= memory + 1024, f"{memory} KiB after 200 trees, {later} KiB after 1,200"
+    assert settled(stack, tmp_path, PLAN, FOLLOW) == before
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
 def test_subscriptions_have_the_qos_of_their_topics(stack_factory, tmp_path):
     path = write(tmp_path / "tree.xml", SELECTORS, BATTERY, PLAN, FOLLOW)
     stack = stack_factory({"default_nav_to_pose_bt_xml": path})
-    settled(stack, tmp_path)
+    settled(stack, tmp_path, SELECTORS, BATTERY, PLAN, FOLLOW)
     for topic, durability, reliability in (
         ("/controller_selector", DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.RELIABLE),
         ("/smoother_selector", DurabilityPolicy.TRANSIENT_LOCAL, ReliabilityPolicy.RELIABLE),

@@ -11,8 +11,8 @@ use crate::bt::Time;
 const MAX_ACTIVE: usize = 256;
 /// Maximum number of kept results. The results of the goals that ended first are dropped as expired.
 const MAX_RESULTS: usize = 1000;
-/// Maximum number of waiting result requests for one goal. A client that repeats a request does not need the answer to
-/// its earlier one.
+/// Maximum number of waiting result requests for one goal. The oldest is dropped without an answer: an answer before the
+/// end of the goal would be a false result. A client that repeats a request does not need the answer to its earlier one.
 const MAX_WAITERS: usize = 100;
 
 /// All goals of one action server, from acceptance to the expiry of the result.
@@ -115,10 +115,7 @@ pub enum ResultAnswer<'a, R, W> {
         result: &'a R,
     },
     /// The goal has not ended: [`GoalTable::finish`] returns the request later.
-    Later {
-        /// The oldest request, if there were too many: answer it like a request for an unknown goal.
-        displaced: Option<W>,
-    },
+    Later,
     /// There is no such goal: answer now with status 0 and a default result, as rcl does.
     Unknown {
         /// The request.
@@ -280,10 +277,11 @@ impl<R, W> GoalTable<R, W> {
                     result,
                 },
                 GoalState::Accepted | GoalState::Executing | GoalState::Canceling => {
-                    let is_full = entry.waiters.len() >= MAX_WAITERS;
-                    let displaced = is_full.then(|| entry.waiters.pop_front()).flatten();
+                    if entry.waiters.len() >= MAX_WAITERS {
+                        entry.waiters.pop_front();
+                    }
                     entry.waiters.push_back(waiter);
-                    ResultAnswer::Later { displaced }
+                    ResultAnswer::Later
                 }
             },
         }
@@ -425,8 +423,8 @@ mod tests {
     #[test]
     fn a_result_request_waits_for_the_end_and_later_ones_are_answered_at_once() {
         let mut table = table();
-        assert_eq!(table.result(A, 1), ResultAnswer::Later { displaced: None });
-        assert_eq!(table.result(A, 2), ResultAnswer::Later { displaced: None });
+        assert_eq!(table.result(A, 1), ResultAnswer::Later);
+        assert_eq!(table.result(A, 2), ResultAnswer::Later);
         assert_eq!(
             table.finish(A, TerminalStatus::Aborted, "a", Time::ZERO),
             Ok(vec![1, 2])
@@ -449,10 +447,9 @@ mod tests {
     fn of_many_result_requests_for_one_goal_the_newest_hundred_wait() {
         let mut table = table();
         for waiter in 0..250_u8 {
-            let displaced = waiter.checked_sub(MAX_WAITERS as u8);
-            assert_eq!(table.result(A, waiter), ResultAnswer::Later { displaced });
+            assert_eq!(table.result(A, waiter), ResultAnswer::Later);
         }
-        assert_eq!(table.result(B, 0), ResultAnswer::Later { displaced: None });
+        assert_eq!(table.result(B, 0), ResultAnswer::Later);
         let waiters = table.finish(A, TerminalStatus::Aborted, "a", Time::ZERO).unwrap();
         assert!(waiters.into_iter().eq(150..250), "the first waiter first");
     }

@@ -652,7 +652,7 @@ impl World {
                         ResultAnswer::Unknown { .. } => {
                             self.messages.insert(Message::ResultUnknown(goal));
                         }
-                        ResultAnswer::Later { .. } => {
+                        ResultAnswer::Later => {
                             self.result_requests.insert(goal);
                         }
                     }

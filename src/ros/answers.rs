@@ -72,23 +72,23 @@ static LAST: Mutex<Option<Instant>> = Mutex::new(None);
 /// processes per core, one in ten navigations that a signal ended had no result.
 const DELIVERY_TIME: Duration = Duration::from_millis(150);
 
-/// Waits, for `patience` at most, until every answer was tried once, and then until the last one has had time to
-/// arrive. For the end of a process.
+/// Waits, for `patience` at most, until every answer was sent, and then until the last one has had time to arrive. For
+/// the end of a process.
 pub(super) fn flush(patience: Duration) {
-    try_all(patience);
+    send_all(patience);
     let last = *LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(last) = last {
         std::thread::sleep(DELIVERY_TIME.saturating_sub(last.elapsed()));
     }
 }
 
-fn try_all(patience: Duration) {
-    let (done, all_tried) = mpsc::channel::<()>();
+fn send_all(patience: Duration) {
+    let (done, all_sent) = mpsc::channel::<()>();
     let queue = queue().clone();
     if let Some(queue) = queue
-        && queue.send(Task::Flush(done)).is_ok()
+        && queue.try_send(Task::Flush(done)).is_ok()
     {
-        let _ = all_tried.recv_timeout(patience);
+        let _ = all_sent.recv_timeout(patience);
     }
 }
 
@@ -165,6 +165,7 @@ fn push(queue: &SyncSender<Task>, attempt: SendAttempt) {
 fn run(tasks: &Receiver<Task>) {
     let started = Instant::now();
     let mut refused = Refused::default();
+    let mut waiting_for_all = Vec::new();
     loop {
         fault::point();
         let received = match refused.next_due() {
@@ -179,8 +180,7 @@ fn run(tasks: &Receiver<Task>) {
                     );
                 }
             }
-            // All earlier answers were tried when they were taken.
-            Ok(Task::Flush(done)) => drop(done),
+            Ok(Task::Flush(done)) => waiting_for_all.push(done),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
@@ -189,6 +189,9 @@ fn run(tasks: &Receiver<Task>) {
             tracing::warn!(
                 "response dropped after {RETRY_TIMEOUT:?}: it could not be sent to its client: {reason}"
             );
+        }
+        if refused.0.is_empty() {
+            waiting_for_all.clear();
         }
     }
 }

@@ -140,7 +140,10 @@ impl Clock {
     /// The time that drives trees; it never goes back. Under `use_sim_time` it stops until [`Clock::has_started`], and
     /// a tick loop waits for that.
     pub fn now(&self) -> Time {
-        let state = self.state();
+        self.time(&self.state())
+    }
+
+    fn time(&self, state: &ClockState) -> Time {
         Time::from_nanos(if state.simulated {
             state.tree_time
         } else {
@@ -188,7 +191,10 @@ impl Clock {
 
     /// The ROS time for stamps: the system's or the simulation's.
     pub fn stamp(&self) -> Stamp {
-        let state = self.state();
+        Self::stamp_of(&self.state())
+    }
+
+    fn stamp_of(state: &ClockState) -> Stamp {
         if state.simulated {
             return Stamp::from_nanos(state.simulation);
         }
@@ -197,9 +203,10 @@ impl Clock {
 
     /// [`Clock::stamp`] and [`Clock::now`] at the same moment.
     pub fn moment(&self) -> Moment {
+        let state = self.state();
         Moment {
-            stamp: self.stamp(),
-            time: self.now(),
+            stamp: Self::stamp_of(&state),
+            time: self.time(&state),
         }
     }
 

@@ -170,7 +170,8 @@ impl RosHandle {
 
     /// Runs a task on the node's thread at once. Does not wait. False if that thread has ended.
     pub fn post(&self, task: impl FnOnce(&mut RosNode) + Send + 'static) -> bool {
-        self.thread_exit().is_none() && self.node_thread.give(Some(Box::new(task)))
+        // Also after the end of another thread: what remains of the node still cancels goals.
+        self.node_thread.give(Some(Box::new(task)))
     }
 
     /// Like [`RosHandle::post`], and returns the result of the task.

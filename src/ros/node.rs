@@ -34,6 +34,10 @@ struct Receiver {
     take: Take,
 }
 
+/// The maximum size of a message, in bytes, that is converted to JSON. The JSON form of an image takes 72 times the
+/// space of the message, seconds of this thread, and is kept as often as the depth of the topic says.
+const MAX_JSON_SOURCE: usize = 256 * 1024;
+
 /// The maximum number of messages of one entity that are taken before those of the others. Without it, an entity whose
 /// messages arrive faster than its callback handles them holds up all others: a cancel, a result, the heartbeat.
 const BATCH: usize = 16;
@@ -207,9 +211,21 @@ impl RosNode {
         let subscription = Arc::new(Subscription::<Serialized>::untyped(
             &self.node, topic, support, qos,
         )?);
-        let (taken, type_name) = (Arc::clone(&subscription), type_name.to_owned());
-        let json = move || {
+        let (taken, type_name, topic) = (Arc::clone(&subscription), type_name.to_owned(), topic.to_owned());
+        let mut has_refused = false;
+        let mut json = move || {
             let bytes = taken.take_serialized()?;
+            if bytes.len() > MAX_JSON_SOURCE {
+                if !std::mem::replace(&mut has_refused, true) {
+                    tracing::error!(
+                        "{topic}: messages of more than {} KiB, such as this one of {} KiB, do not reach trees: read \
+                         them in a node of their own",
+                        MAX_JSON_SOURCE / 1024,
+                        bytes.len() / 1024
+                    );
+                }
+                return None;
+            }
             let mut message = WrappedNativeMsgUntyped::new_from(&type_name).ok()?;
             message.from_serialized_bytes(&bytes).ok()?;
             // A message without a JSON form is dropped: one with a number that is NaN or infinite.

@@ -31,7 +31,8 @@ impl Node for RosSubscribe {
     const ID: &'static str = "RosSubscribe";
     const KIND: NodeKind = NodeKind::Action;
     const DOC: &'static str = "Writes the newest message of any topic, or waits for the next. Fields of the \
-        message are attributes: message.data=\"{key}\". RUNNING until there is a message.";
+        message are attributes: message.data=\"{key}\". RUNNING until there is a message. Messages of more than \
+        256 KiB are not read.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         let node = Self {

@@ -9,6 +9,7 @@ mod server_goal;
 pub use goal_request::{Acceptance, GoalRequest};
 pub use server_goal::{Results, ServerGoal};
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -88,6 +89,8 @@ struct Shared<A: ServedAction> {
     table: Mutex<GoalTable<A::Result, Reply<GetResult<A>>>>,
     feedback: Mutex<Publisher<FeedbackMessage<A>>>,
     status: Mutex<Publisher<action_msgs::msg::GoalStatusArray>>,
+    /// Whether the last list was not published, so it must be published again.
+    is_status_due: AtomicBool,
 }
 
 impl<A: ServedAction> ActionServer<A> {
@@ -116,6 +119,7 @@ impl<A: ServedAction> ActionServer<A> {
             table: Mutex::new(GoalTable::new(retention)),
             feedback: Mutex::new(feedback),
             status: Mutex::new(status),
+            is_status_due: AtomicBool::new(false),
         });
         let handler = Arc::new(Mutex::new(handler));
 
@@ -156,7 +160,7 @@ impl<A: ServedAction> ActionServer<A> {
         node.every(Duration::from_secs(1), move || {
             let Some(server) = server.upgrade() else { return };
             let expired = server.table().expire(server.clock.steady());
-            if expired {
+            if expired || server.is_status_due.load(Ordering::Relaxed) {
                 server.publish_status();
             }
         });
@@ -229,7 +233,8 @@ impl<A: ServedAction> Shared<A> {
                 status: status as i8,
             })
             .collect();
-        let _ = status.publish(&action_msgs::msg::GoalStatusArray { status_list });
+        let published = status.publish(&action_msgs::msg::GoalStatusArray { status_list });
+        self.is_status_due.store(published.is_err(), Ordering::Relaxed);
     }
 
     fn cancel(
@@ -289,10 +294,7 @@ impl<A: ServedAction> Shared<A> {
         let mut table = self.table();
         let unknown = |waiter| (waiter, GoalStatus::Unknown, A::Result::default().to_wire());
         let (waiter, status, result) = match table.result(goal, reply) {
-            ResultAnswer::Later { displaced: None } => return,
-            ResultAnswer::Later {
-                displaced: Some(waiter),
-            } => unknown(waiter),
+            ResultAnswer::Later => return,
             ResultAnswer::Ready { waiter, end, result } => (waiter, end.status(), result.to_wire()),
             ResultAnswer::Unknown { waiter } => unknown(waiter),
         };

@@ -66,7 +66,7 @@ impl GoalTrackerThread {
                     let mut left = owner.left_goals();
                     left.cancel(&mut owner.actions);
                     fault.fail(&format!("error in the GoalTracker: {}", panic_text(&*panic)));
-                    left.serve_until_the_end(&mut owner.actions, &receiver);
+                    left.serve_until_the_end(&mut owner.actions, &mut owner.publishers, &receiver);
                 }
             })
             .map_err(|error| RosError::Context(error.to_string()))?;

@@ -43,7 +43,7 @@ pub(super) struct Owner {
     /// Servers whose feedback is requested and whose client does not exist yet.
     unheard: FxHashSet<ServerId>,
     pub(super) services: FxHashMap<ServerId, Box<dyn ServiceTransport>>,
-    publishers: Publishers,
+    pub(super) publishers: Publishers,
     pub(super) links: FxHashMap<LinkId, Arc<Inbox>>,
     names: FxHashMap<ServerId, Arc<str>>,
     /// The number of unanswered requests in the last warning.

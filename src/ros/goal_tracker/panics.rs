@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 
 use super::Input;
+use super::publishers::Publishers;
 use crate::bt::panic_text;
 use crate::goal::{CancelCode, CancelTag, Effect, GoalId, Selection, ServerId, WireEvent};
 use crate::nav::Payload;
@@ -68,7 +69,12 @@ impl LeftGoals {
     /// Does the necessary work of this thread until the process ends, without the GoalTracker: sends results to
     /// clients, cancels goals that are accepted now (guarantee G3), and repeats cancels until their servers have
     /// answered, because the middleware may lose one.
-    pub(super) fn serve_until_the_end(&mut self, actions: &mut Actions, inputs: &Receiver<Input>) {
+    pub(super) fn serve_until_the_end(
+        &mut self,
+        actions: &mut Actions,
+        publishers: &mut Publishers,
+        inputs: &Receiver<Input>,
+    ) {
         let mut next = Instant::now() + RETRY;
         loop {
             if Instant::now() >= next {
@@ -80,6 +86,12 @@ impl LeftGoals {
                 Ok(Input::Send(send)) => {
                     guarded("a message", send);
                 }
+                // The tree that is halted may publish a stop.
+                Ok(Input::Publish {
+                    topic,
+                    payload,
+                    depth,
+                }) => publishers.publish(topic, payload, depth),
                 Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             }
@@ -213,7 +225,7 @@ mod tests {
         };
         inputs.send(Input::Wire(accepted)).unwrap();
         inputs.send(Input::End).unwrap();
-        left.serve_until_the_end(&mut actions, &received);
+        left.serve_until_the_end(&mut actions, &mut Publishers::default(), &received);
         assert_eq!(said.try_iter().collect::<Vec<_>>(), ["a result"]);
         assert_eq!(cancelled.try_iter().collect::<Vec<_>>(), [id(4)], "accepted late");
     }
@@ -252,7 +264,7 @@ mod tests {
             heard.sort_unstable();
             heard
         });
-        left.serve_until_the_end(&mut actions, &received);
+        left.serve_until_the_end(&mut actions, &mut Publishers::default(), &received);
         let heard = server.join().unwrap();
         assert_eq!(heard, [3, 5, 6].map(|number| [id(number); 3]).concat());
     }

@@ -55,9 +55,14 @@ impl Bounds {
     /// The limits of a message type. They are read once.
     pub(super) fn of(support: &'static rcl::rosidl_message_type_support_t) -> Arc<Self> {
         static KNOWN: Mutex<BTreeMap<usize, Arc<Bounds>>> = Mutex::new(BTreeMap::new());
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = known.entry(ptr::from_ref(support).addr());
-        Arc::clone(entry.or_insert_with(|| Arc::new(read(support))))
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = ptr::from_ref(support).addr();
+        let found = known().get(&key).map(Arc::clone);
+        found.unwrap_or_else(|| {
+            // Not under the lock: a tick may need another type meanwhile, and this waits for rcl.
+            let bounds = Arc::new(read(support));
+            Arc::clone(known().entry(key).or_insert(bounds))
+        })
     }
 
     /// Checks that a message keeps the limits. Values with another type than their field are not checked.

@@ -10,7 +10,6 @@ use r2r_rcl as rcl;
 
 use super::{Context, c_string, reason};
 use crate::ros::RosError;
-use crate::ros::rosidl::describing;
 
 /// How long the end of a node waits for entities that another thread closes.
 const MAX_CLOSING_TIME: Duration = Duration::from_secs(2);
@@ -165,11 +164,10 @@ impl Drop for Node {
             let _leaked = ManuallyDrop::new((context, Arc::clone(&self.0)));
             return;
         }
-        let code = {
-            let _one_at_a_time = describing();
-            // SAFETY: rcl made the node; all entities are closed, and no other can be created without `self`.
-            unsafe { rcl::rcl_node_fini(self.as_ptr()) }
-        };
+        // Without the lock of the descriptions: the node's own table is used by no other thread any more, and the end of
+        // the last node of a context waits for the threads of the middleware.
+        // SAFETY: rcl made the node; all entities are closed, and no other can be created without `self`.
+        let code = unsafe { rcl::rcl_node_fini(self.as_ptr()) };
         if let Some(reason) = reason("rcl_node_fini", code) {
             tracing::debug!("{reason}");
         }
