@@ -271,7 +271,11 @@ fn an_included_file_is_checked_with_its_including_file() {
 #[test]
 fn check_fix_changes_the_named_files_only() {
     let folder = Folder::new("fix");
-    let typo = CLEAN.replace("AlwaysSuccess", "AlwaysSucces");
+    let retry = |port: &str| {
+        let node = format!("<RetryUntilSuccessful {port}='3'><AlwaysSuccess/></RetryUntilSuccessful>");
+        CLEAN.replace("<AlwaysSuccess/>", &node)
+    };
+    let (typo, fixed) = (retry("num_atempts"), retry("num_attempts"));
     let including = typo.replace(
         "<BehaviorTree ID='M'>",
         "<include path='part.xml'/><BehaviorTree ID='N'>",
@@ -283,14 +287,14 @@ fn check_fix_changes_the_named_files_only() {
     assert_eq!(code, 1, "the included file still has its error");
     assert!(
         output.starts_with(
-            "fixed: whole.xml:1:72: error[NT0301]: unknown node `AlwaysSucces`: write `<AlwaysSuccess>`\n"
+            "fixed: whole.xml:1:93: error[NT0401]: `RetryUntilSuccessful` has no port `num_atempts`: write `num_attempts`\n"
         ),
         "{output}"
     );
     assert_eq!(read("part.xml"), typo);
     assert_eq!(
         read("whole.xml"),
-        including.replace("AlwaysSucces", "AlwaysSuccess")
+        including.replace("num_atempts", "num_attempts")
     );
 
     let (code, output) = folder.ends("check --fix --format json .");
@@ -302,14 +306,31 @@ fn check_fix_changes_the_named_files_only() {
             .iter()
             .all(|problem| problem["severity"] != "error")
     );
-    assert_eq!((code, read("part.xml")), (0, CLEAN.to_owned()));
+    assert_eq!((code, read("part.xml")), (0, fixed.clone()));
     let names = std::fs::read_dir(&folder.0).unwrap();
     assert_eq!(names.count(), 2, "no other file is left behind");
 
+    // A read-only file stays, and the others are fixed.
     folder.file("part.xml", &typo);
     let path = folder.0.join("part.xml");
     let mut permissions = std::fs::metadata(&path).unwrap().permissions();
     permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions.clone()).unwrap();
+    for content in [&typo, &fixed] {
+        std::fs::remove_file(&path).unwrap();
+        folder.file("part.xml", content);
+        std::fs::set_permissions(&path, permissions.clone()).unwrap();
+        folder.file("other.xml", &typo.replace("'M'", "'O'"));
+        let output = folder.run("check --fix .");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(error.contains("part.xml: the file is read-only"), content == &typo, "{error}");
+        let code = if content == &typo { 2 } else { 0 };
+        assert_eq!(output.status.code(), Some(code), "{error}");
+        assert_eq!(read("other.xml"), fixed.replace("'M'", "'O'"));
+    }
+    std::fs::remove_file(folder.0.join("other.xml")).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    folder.file("part.xml", &typo);
     std::fs::set_permissions(&path, permissions).unwrap();
     for (arguments, reason) in [
         ("check --fix part.xml", "the file is read-only"),
@@ -322,6 +343,35 @@ fn check_fix_changes_the_named_files_only() {
         assert!(error.contains(reason), "{error}");
     }
     assert_eq!(read("part.xml"), typo);
+}
+
+#[test]
+fn each_folder_has_the_nodes_and_levels_of_its_own_project() {
+    let folder = Folder::new("projects");
+    for name in ["a", "b"] {
+        std::fs::create_dir_all(folder.0.join(name)).unwrap();
+    }
+    let own = CLEAN.replace("AlwaysSuccess", "LockRobot");
+    folder.file("a/navtree.toml", "deny = ['NT0202']");
+    folder.file("a/a.xml", &own.replace("'M'", "'A'"));
+    folder.file("b/navtree.toml", "palettes = ['own.pal']\nallow = ['NT0202']");
+    folder.file(
+        "b/own.pal",
+        "<root><TreeNodesModel><Action ID='LockRobot'/></TreeNodesModel></root>",
+    );
+    folder.file("b/b.xml", &own);
+    folder.file("b/c.xml", &own.replace("'M'", "'C'").replace(" BTCPP_format='4'", ""));
+    for paths in ["a b", "b a", "--fix a b"] {
+        let (code, output) = folder.ends(&format!("check --format short {paths}"));
+        assert_eq!(code, 1, "{paths}: {output}");
+        assert_eq!(output.lines().count(), 1, "{paths}: {output}");
+        assert!(output.contains("a/a.xml") && output.contains("unknown node `LockRobot`"), "{output}");
+    }
+    assert_eq!(std::fs::read_to_string(folder.0.join("b/b.xml")).unwrap(), own);
+    std::fs::write(folder.0.join("b/navtree.toml"), "palette = []").unwrap();
+    let output = folder.run("check a b");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("there is no entry `palette`"));
 }
 
 #[test]

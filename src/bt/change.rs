@@ -33,7 +33,8 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// The confidence that `typed` is a misspelling of `meant`, the nearest known name.
+    /// The confidence that `typed` is a misspelling of `meant`, the nearest of all names that can stand there, as the
+    /// ports of a node. A near node type, tree or key is a guess, because the author can have one of that name elsewhere.
     pub fn of_near_name(typed: &str, meant: &str) -> Self {
         if is_typo(typed, meant) {
             Self::Sure

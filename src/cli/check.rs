@@ -5,7 +5,8 @@ use std::io::IsTerminal;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::{Exit, RegistryArguments, TreeArguments, outln, tree_files};
+use super::palette::FolderRegistries;
+use super::{Exit, Project, RegistryArguments, TreeArguments, outln, tree_files};
 use crate::bt::Registry;
 use crate::xml::{
     AmentIndex, Checked, Code, Colour, Diagnostic, Disk, Files, Levels, Loader, Overlay, Severity, Sources,
@@ -51,65 +52,99 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     registry.set_latch_on_activation(arguments.latch_on_activation);
-    let first = arguments.paths.first().map_or(Path::new(""), PathBuf::as_path);
-    let outcome = super::check_paths_exist(&arguments.paths).and_then(|()| {
-        let project = arguments.registry.apply(first, &mut registry)?;
-        Ok((arguments.trees.levels(&project)?, tree_files(&arguments.paths)?))
-    });
-    let (levels, files) = match outcome {
-        Ok(outcome) => outcome,
-        Err(message) => {
-            super::errln!("navtree check: {message}");
-            return Exit::Failed;
-        }
+    let mut registries = FolderRegistries::new(&registry, &arguments.registry);
+    let outcome = super::check_paths_exist(&arguments.paths)
+        .and_then(|()| Inputs::read(&arguments.paths, &arguments.trees, &mut registries));
+    let inputs = match outcome {
+        Ok(inputs) => inputs,
+        Err(message) => return failed(&message),
     };
-    let check = |overlay: &Overlay| check_all(arguments, &registry, &levels, &files, overlay);
-    let checked = if arguments.fix {
-        match super::fix::run(&files, &check) {
-            Ok(repaired) => {
-                for line in &repaired.lines {
-                    match arguments.format {
-                        Format::Text | Format::Short => outln!("fixed: {line}"),
-                        Format::Json | Format::Sarif => super::errln!("fixed: {line}"),
-                    }
+    let check = |overlay: &Overlay| check_all(arguments, registries.projects(), &inputs, overlay);
+    if !arguments.fix {
+        return report(arguments.format, check(&Overlay::default()), inputs.files.len());
+    }
+    match super::fix::run(&inputs.files, &check) {
+        Ok(fixed) => {
+            for line in &fixed.repaired.lines {
+                match arguments.format {
+                    Format::Text | Format::Short => outln!("fixed: {line}"),
+                    Format::Json | Format::Sarif => super::errln!("fixed: {line}"),
                 }
-                repaired.rest
             }
-            Err(message) => {
-                super::errln!("navtree check: {message}");
-                return Exit::Failed;
-            }
+            let exit = report(arguments.format, fixed.repaired.rest, inputs.files.len());
+            fixed.left.iter().fold(exit, |_, message| failed(message))
         }
-    } else {
-        check(&Overlay::default())
-    };
-    report(arguments.format, checked, files.len())
+        Err(message) => failed(&message),
+    }
 }
 
-/// Checks all sets of files.
+fn failed(message: &str) -> Exit {
+    super::errln!("navtree check: {message}");
+    Exit::Failed
+}
+
+/// The files to check.
+struct Inputs {
+    files: Vec<PathBuf>,
+    /// The number of the project of each file.
+    projects: Vec<usize>,
+    /// The levels of each project.
+    levels: Vec<Levels>,
+}
+
+impl Inputs {
+    fn read(
+        paths: &[PathBuf],
+        trees: &TreeArguments,
+        registries: &mut FolderRegistries<'_>,
+    ) -> Result<Self, String> {
+        let files = tree_files(paths)?;
+        let folders = files.iter().map(|file| file.parent().unwrap_or(Path::new("")));
+        let projects = folders.map(|folder| registries.number_of(folder));
+        let projects = projects.collect::<Result<Vec<_>, _>>()?;
+        let levels = registries.projects().iter().map(|(project, _)| trees.levels(project));
+        Ok(Self {
+            levels: levels.collect::<Result<_, _>>()?,
+            files,
+            projects,
+        })
+    }
+}
+
+/// Checks all sets of files, each file with the nodes and levels of its project.
 fn check_all(
     arguments: &Arguments,
-    registry: &Registry,
-    levels: &Levels,
-    files: &[PathBuf],
+    projects: &[(Project, Registry)],
+    inputs: &Inputs,
     overlay: &Overlay,
 ) -> Vec<Checked> {
+    let files = &inputs.files;
+    let Some((_, registry)) = inputs.projects.first().and_then(|first| projects.get(*first)) else {
+        return Vec::new();
+    };
     let loader = Loader::new(registry)
-        .levels(levels.clone())
         .with_models()
         .files(overlay, AmentIndex::from_environment())
         .main(arguments.main.as_deref())
         .beside(files);
     #[cfg(feature = "ros")]
     let loader = loader.trial(&dry_run);
-    let all: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
-    // Without a main tree, each file alone with the files that it needs: two files of one directory may contain trees
-    // with the same ID.
-    let sets: Vec<&[&Path]> = match arguments.main {
-        Some(_) => vec![&all],
-        None => all.chunks(1).filter(|file| !loader.is_part(file[0])).collect(),
-    };
-    sets.into_iter().map(|set| loader.check_files(set)).collect()
+    let nodes = projects.iter().map(|(_, registry)| registry);
+    let loaders = nodes.zip(&inputs.levels);
+    let loaders: Vec<Loader<'_>> = loaders
+        .map(|(registry, levels)| loader.for_project(registry, levels.clone()))
+        .collect();
+    if arguments.main.is_some() {
+        // One program has one set of nodes: those of the project of the first file.
+        let all: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        return vec![loaders[inputs.projects[0]].check_files(&all)];
+    }
+    // Each file alone with the files that it needs: two files of one directory may contain trees with the same ID.
+    let files = files.iter().zip(&inputs.projects);
+    let files = files.filter(|(file, _)| !loader.is_part(file));
+    files
+        .map(|(file, project)| loaders[*project].check_files(&[file]))
+        .collect()
 }
 
 /// Prints the problems.

@@ -52,11 +52,14 @@ impl RegistryArguments {
     }
 }
 
-/// The nodes that the trees of each folder may use: those of the program, of the folder's project and of `--palette`.
+/// The project of each folder, with the nodes that its trees may use: those of the program, of the project and of
+/// `--palette`.
 pub(crate) struct FolderRegistries<'r> {
     registry: &'r Registry,
     arguments: &'r RegistryArguments,
-    folders: HashMap<PathBuf, Registry>,
+    projects: Vec<(Project, Registry)>,
+    /// The number of the project of each folder.
+    folders: HashMap<PathBuf, usize>,
 }
 
 impl<'r> FolderRegistries<'r> {
@@ -65,6 +68,7 @@ impl<'r> FolderRegistries<'r> {
         Self {
             registry,
             arguments,
+            projects: Vec::new(),
             folders: HashMap::new(),
         }
     }
@@ -74,15 +78,36 @@ impl<'r> FolderRegistries<'r> {
     /// # Errors
     /// As [`PaletteArguments::apply`].
     pub(crate) fn of(&mut self, folder: &Path) -> Result<&Registry, String> {
-        use std::collections::hash_map::Entry;
-        match self.folders.entry(folder.to_owned()) {
-            Entry::Occupied(entry) => Ok(entry.into_mut()),
-            Entry::Vacant(entry) => {
-                let mut registry = self.registry.clone();
-                self.arguments.apply(folder, &mut registry)?;
-                Ok(entry.insert(registry))
-            }
+        let number = self.number_of(folder)?;
+        Ok(&self.projects[number].1)
+    }
+
+    /// The number of a folder's project in [`FolderRegistries::projects`]. Reads each project once.
+    ///
+    /// # Errors
+    /// As [`PaletteArguments::apply`].
+    pub(crate) fn number_of(&mut self, folder: &Path) -> Result<usize, String> {
+        if let Some(number) = self.folders.get(folder) {
+            return Ok(*number);
         }
+        let directory = Project::directory_of(folder)?;
+        let known = |(project, _): &(Project, Registry)| project.directory == directory;
+        let number = match self.projects.iter().position(known) {
+            Some(number) => number,
+            None => {
+                let mut registry = self.registry.clone();
+                let project = self.arguments.apply(folder, &mut registry)?;
+                self.projects.push((project, registry));
+                self.projects.len() - 1
+            }
+        };
+        self.folders.insert(folder.to_owned(), number);
+        Ok(number)
+    }
+
+    /// The projects of all folders so far, each with its nodes.
+    pub(crate) fn projects(&self) -> &[(Project, Registry)] {
+        &self.projects
     }
 }
 

@@ -35,26 +35,29 @@ impl Project {
     /// Reads the `navtree.toml` of the directory of a tree file, or of the nearest directory above it. Without one, the
     /// project is empty.
     pub(crate) fn of(path: &Path) -> Result<Self, String> {
+        let Some(directory) = Self::directory_of(path)? else {
+            return Ok(Self::default());
+        };
+        let file = directory.join(NAME);
+        let with_path = |error: String| format!("{}: {error}", file.display());
+        let text = Disk.read(&file).map_err(|error| with_path(error.to_string()))?;
+        let text = String::from_utf8(text).map_err(|error| with_path(error.to_string()))?;
+        let mut project = Self::parse(&text, &directory).map_err(with_path)?;
+        project.directory = Some(directory);
+        Ok(project)
+    }
+
+    /// The directory of the `navtree.toml` that [`Project::of`] reads, if there is one.
+    pub(crate) fn directory_of(path: &Path) -> Result<Option<PathBuf>, String> {
         let path = if path.as_os_str().is_empty() {
             Path::new(".")
         } else {
             path
         };
         let path = std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let found = path
-            .ancestors()
-            .map(|directory| directory.join(NAME))
-            .find(|file| file.is_file());
-        let Some(file) = found else {
-            return Ok(Self::default());
-        };
-        let with_path = |error: String| format!("{}: {error}", file.display());
-        let text = Disk.read(&file).map_err(|error| with_path(error.to_string()))?;
-        let text = String::from_utf8(text).map_err(|error| with_path(error.to_string()))?;
-        let directory = file.parent().unwrap_or(Path::new(""));
-        let mut project = Self::parse(&text, directory).map_err(with_path)?;
-        project.directory = Some(directory.to_path_buf());
-        Ok(project)
+        let mut directories = path.ancestors();
+        let found = directories.find(|directory| directory.join(NAME).is_file());
+        Ok(found.map(Path::to_path_buf))
     }
 
     fn parse(text: &str, directory: &Path) -> Result<Self, String> {

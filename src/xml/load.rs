@@ -99,6 +99,7 @@ pub struct Checked {
 }
 
 /// Loads trees with a set of node types, a source of files and levels of warnings.
+#[derive(Clone)]
 pub struct Loader<'l> {
     registry: &'l Registry,
     files: &'l dyn Files,
@@ -240,6 +241,16 @@ impl<'l> Loader<'l> {
             self.parts.extend(parts);
         }
         self
+    }
+
+    /// The same loader with other node types and levels, for the files of another project.
+    #[must_use]
+    pub fn for_project(&self, registry: &'l Registry, levels: Levels) -> Self {
+        Self {
+            registry,
+            levels,
+            ..self.clone()
+        }
     }
 
     /// Returns whether another file of the [`Loader::check_files`] calls includes this one, with a check of all its

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::bt::nearest;
+use crate::bt::{Confidence, nearest};
 
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
@@ -126,7 +126,7 @@ pub(super) fn no_such_tree(name: &str, span: Span, forest: &Forest<'_>) -> Diagn
     match nearest(name, names().map(AsRef::as_ref)) {
         Some(near) => problem
             .help(format!("did you mean `{near}`?"))
-            .fix(Fix::near_name(span, name, near)),
+            .fix(Fix::name(span, near).with_confidence(Confidence::Guess)),
         None => problem.maybe_help(list(names()).map(|trees| format!("the trees are: {trees}"))),
     }
 }

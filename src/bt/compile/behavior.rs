@@ -204,8 +204,7 @@ impl Compiler<'_, '_> {
             Some(match nearest(&spec.id, types) {
                 Some(near) => {
                     let change = Change::Retype(spec.span, near.to_owned());
-                    let confidence = Confidence::of_near_name(&spec.id, near);
-                    problem.change = Some((change, confidence));
+                    problem.change = Some((change, Confidence::Guess));
                     format!("did you mean `{near}`?")
                 }
                 None => "a node of your own program needs a declaration: put it into a `<TreeNodesModel>` of the file, or \

@@ -43,7 +43,7 @@ impl<'f, 's> Compiler<'f, 's> {
             let near = nearest(&spec.id, self.forest.trees.keys().map(|id| &**id));
             if let Some(near) = near {
                 let change = Change::Retype(spec.span, near.to_owned());
-                problem = problem.change(change, Confidence::of_near_name(&spec.id, near));
+                problem = problem.change(change, Confidence::Guess);
             }
             problem.help = Some(match near {
                 Some(near) => format!("did you mean `{near}`?"),

@@ -73,7 +73,7 @@ impl Written<'_> {
                             from: other.key.to_string(),
                             to: slot.key.to_string(),
                         },
-                        Confidence::Sure,
+                        Confidence::Guess,
                     );
                 problems.push(problem);
             }
@@ -148,13 +148,12 @@ pub(super) fn lint(written: &Written<'_>, problems: &mut Vec<Problem>) {
         };
         let mut problem = Problem::new(ProblemKind::NeverWritten, span, message).help(help);
         if let Some(near) = near {
-            let confidence = Confidence::of_near_name(&slot.key, near);
             let change = Change::Key {
                 place: span,
                 from: slot.key.to_string(),
                 to: near.to_owned(),
             };
-            problem = problem.change(change, confidence);
+            problem = problem.change(change, Confidence::Guess);
         }
         if let Some((other, place)) = mistyped.and_then(|other| Some((other, other.written_at?))) {
             problem = problem.related(place, format!("`{}` is written here and never read", other.key));
