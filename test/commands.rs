@@ -323,7 +323,11 @@ fn check_fix_changes_the_named_files_only() {
         folder.file("other.xml", &typo.replace("'M'", "'O'"));
         let output = folder.run("check --fix .");
         let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(error.contains("part.xml: the file is read-only"), content == &typo, "{error}");
+        assert_eq!(
+            error.contains("part.xml: the file is read-only"),
+            content == &typo,
+            "{error}"
+        );
         let code = if content == &typo { 2 } else { 0 };
         assert_eq!(output.status.code(), Some(code), "{error}");
         assert_eq!(read("other.xml"), fixed.replace("'M'", "'O'"));
@@ -360,18 +364,28 @@ fn each_folder_has_the_nodes_and_levels_of_its_own_project() {
         "<root><TreeNodesModel><Action ID='LockRobot'/></TreeNodesModel></root>",
     );
     folder.file("b/b.xml", &own);
-    folder.file("b/c.xml", &own.replace("'M'", "'C'").replace(" BTCPP_format='4'", ""));
+    folder.file(
+        "b/c.xml",
+        &own.replace("'M'", "'C'").replace(" BTCPP_format='4'", ""),
+    );
     for paths in ["a b", "b a", "--fix a b"] {
         let (code, output) = folder.ends(&format!("check --format short {paths}"));
         assert_eq!(code, 1, "{paths}: {output}");
         assert_eq!(output.lines().count(), 1, "{paths}: {output}");
-        assert!(output.contains("a/a.xml") && output.contains("unknown node `LockRobot`"), "{output}");
+        assert!(
+            output.contains("a/a.xml") && output.contains("unknown node `LockRobot`"),
+            "{output}"
+        );
     }
     assert_eq!(std::fs::read_to_string(folder.0.join("b/b.xml")).unwrap(), own);
     std::fs::write(folder.0.join("b/navtree.toml"), "palette = []").unwrap();
     let output = folder.run("check a b");
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("there is no entry `palette`"));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("there is no entry `palette`")
+    );
 }
 
 #[test]

@@ -352,6 +352,123 @@ fn a_project_file_and_other_files_count() {
     client.stop();
 }
 
+fn insert(client: &mut Client, uri: &str, version: i64, at: Value, text: &str) {
+    let change = json!({"range": {"start": at, "end": at}, "text": text});
+    client.tell(
+        "textDocument/didChange",
+        &json!({"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]}),
+    );
+}
+
+fn formatted(client: &mut Client, uri: &str) -> Value {
+    let options = json!({"tabSize": 2, "insertSpaces": true});
+    let parameters = json!({"textDocument": {"uri": uri}, "options": options});
+    client.answer("textDocument/formatting", &parameters)
+}
+
+const UNSAVED: &str =
+    "<root BTCPP_format=\"4\"><BehaviorTree ID=\"Unsaved\"><AlwaysSuccess/></BehaviorTree></root>";
+
+/// A file that is open under one name may get another unique name, for example as a link of a build.
+#[test]
+fn the_text_of_an_open_file_stays_when_its_path_becomes_a_link() {
+    let folder = Folder::new("link");
+    let mut client = Client::start(&folder.0);
+    let uri = folder.uri("new.xml");
+    client.open(&uri, UNSAVED);
+    client.problems(&uri, 1);
+    folder.file(
+        "real.xml",
+        "<root BTCPP_format=\"4\"><BehaviorTree ID=\"Disk\"/></root>",
+    );
+    std::os::unix::fs::symlink(folder.0.join("real.xml"), folder.0.join("new.xml")).unwrap();
+    insert(&mut client, &uri, 2, place(0, 0), "<!-- a -->");
+    assert_eq!(client.problems(&uri, 2), [Value::Null; 0]);
+    let text = formatted(&mut client, &uri)["result"][0]["newText"].to_string();
+    assert!(text.contains("<!-- a -->") && text.contains("Unsaved"), "{text}");
+    let rename = json!({"textDocument": {"uri": uri}, "position": place(0, 52), "newName": "Other"});
+    let edit = client.ask("textDocument/rename", &rename);
+    assert_eq!(edit["changes"][&uri][0]["newText"], "Other", "{edit}");
+    client.stop();
+}
+
+#[test]
+fn a_file_that_is_open_under_two_names_has_two_texts() {
+    let folder = Folder::new("names");
+    let real = folder.file("real.xml", "<root/>");
+    std::os::unix::fs::symlink(folder.0.join("real.xml"), folder.0.join("link.xml")).unwrap();
+    let link = folder.uri("link.xml");
+    let mut client = Client::start(&folder.0);
+    client.open(&real, UNSAVED);
+    client.open(&link, UNSAVED);
+    client.problems(&link, 1);
+    insert(&mut client, &real, 2, place(0, 0), "<!-- real -->");
+    insert(&mut client, &link, 2, place(0, 0), "<!-- link -->");
+    for (uri, mine, other) in [(&real, "real", "link"), (&link, "link", "real")] {
+        let text = formatted(&mut client, uri)["result"][0]["newText"].to_string();
+        assert!(text.contains(mine) && !text.contains(other), "{text}");
+        let at = json!({"textDocument": {"uri": uri}, "position": place(0, 55), "newName": "Other"});
+        let refused = client.answer("textDocument/rename", &at)["error"]["message"].to_string();
+        assert!(refused.contains("open under two names"), "{refused}");
+    }
+    // The other one stays open.
+    let document = json!({"uri": link});
+    client.tell("textDocument/didClose", &json!({"textDocument": document}));
+    insert(&mut client, &real, 3, place(0, 0), "<!-- more -->");
+    assert_eq!(client.problems(&real, 3), [Value::Null; 0]);
+    let text = formatted(&mut client, &real)["result"][0]["newText"].to_string();
+    assert!(text.contains("<!-- more --><!-- real -->"), "{text}");
+    let text = formatted(&mut client, &link);
+    assert!(
+        text["error"]["message"].to_string().contains("is not open"),
+        "{text}"
+    );
+    let rename = json!({"textDocument": {"uri": link}, "position": place(0, 40), "newName": "Other"});
+    let text = client.answer("textDocument/rename", &rename);
+    assert!(
+        text["error"]["message"].to_string().contains("is not open"),
+        "{text}"
+    );
+    client.stop();
+}
+
+#[test]
+fn a_key_of_the_program_keeps_its_name() {
+    let folder = Folder::new("provided");
+    folder.file("navtree.toml", "keys = ['battery']\n");
+    let text = "<root BTCPP_format=\"4\" main_tree_to_execute=\"Main\"><BehaviorTree ID=\"Main\"><Sequence>\
+                <ComputePathToPose goal=\"{goal}\" path=\"{path}\"/><Script code=\"x := battery\"/>\
+                <SubTree ID=\"Part\" battery=\"1\"/></Sequence></BehaviorTree>\
+                <BehaviorTree ID=\"Part\"><Script code=\"y := battery + 1\"/></BehaviorTree></root>";
+    let uri = folder.file("main.xml", text);
+    let mut client = Client::start(&folder.0);
+    client.open(&uri, text);
+    client.problems(&uri, 1);
+    let mut rename = |part: &str, more: usize, name: &str| {
+        let column = text.find(part).unwrap() + more;
+        let position = place(0, u32::try_from(column).unwrap());
+        let parameters = json!({"textDocument": {"uri": uri}, "position": position, "newName": name});
+        client.answer("textDocument/rename", &parameters)
+    };
+    for (part, more, name) in [
+        ("{goal}", 1, "target"),
+        ("x := battery", 6, "charge"),
+        ("{path}", 1, "battery"),
+    ] {
+        let answer = rename(part, more, name);
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains("the calling program"), "{name}: {answer}");
+    }
+    // The key of a subtree is its own.
+    let answer = rename("y := battery", 6, "charge");
+    assert_eq!(
+        answer["result"]["changes"][&uri].as_array().map(Vec::len),
+        Some(2),
+        "{answer}"
+    );
+    client.stop();
+}
+
 /// 10,000 nodes: from a keystroke to its problems. The limit holds for optimised builds.
 #[test]
 fn the_problems_of_a_large_file_come_at_once() {

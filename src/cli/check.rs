@@ -102,7 +102,10 @@ impl Inputs {
         let folders = files.iter().map(|file| file.parent().unwrap_or(Path::new("")));
         let projects = folders.map(|folder| registries.number_of(folder));
         let projects = projects.collect::<Result<Vec<_>, _>>()?;
-        let levels = registries.projects().iter().map(|(project, _)| trees.levels(project));
+        let levels = registries
+            .projects()
+            .iter()
+            .map(|(project, _)| trees.levels(project));
         Ok(Self {
             levels: levels.collect::<Result<_, _>>()?,
             files,

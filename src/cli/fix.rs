@@ -24,13 +24,13 @@ pub(super) fn run(files: &[PathBuf], check: &dyn Fn(&Overlay) -> Vec<Checked>) -
     let mut left = Vec::new();
     let repaired = loop {
         let repaired = Repair::new(&changeable, check).run();
-        let is_left = |path: &PathBuf| repaired.files.contains_key(&Disk.identity(path)) && is_read_only(path);
+        let is_left =
+            |path: &PathBuf| repaired.files.contains_key(&Disk.identity(path)) && is_read_only(path);
         let (read_only, others): (Vec<_>, Vec<_>) = changeable.iter().cloned().partition(is_left);
         if read_only.is_empty() {
             break repaired;
         }
-        let message =
-            |path: &PathBuf| format!("{}: the file is read-only; it was not fixed", path.display());
+        let message = |path: &PathBuf| format!("{}: the file is read-only; it was not fixed", path.display());
         left.extend(read_only.iter().map(message));
         changeable = others;
     };
@@ -54,8 +54,16 @@ fn write(repaired: &Repaired) -> Result<(), String> {
             let names = repaired.files.keys().map(|path| path.display().to_string());
             let names: Vec<String> = names.collect();
             let (before, after) = names.split_at(written);
-            let before = if before.is_empty() { "none".to_owned() } else { before.join(", ") };
-            format!("{}; written: {before}; not written: {}", with_path(path, &error), after.join(", "))
+            let before = if before.is_empty() {
+                "none".to_owned()
+            } else {
+                before.join(", ")
+            };
+            format!(
+                "{}; written: {before}; not written: {}",
+                with_path(path, &error),
+                after.join(", ")
+            )
         })?;
     }
     Ok(())
@@ -127,7 +135,10 @@ mod tests {
         let error = write(&repaired).unwrap_err();
         let [a, b, c] = paths.each_ref().map(|path| path.display());
         assert!(error.starts_with(&format!("{b}: ")), "{error}");
-        assert!(error.ends_with(&format!("; written: {a}; not written: {b}, {c}")), "{error}");
+        assert!(
+            error.ends_with(&format!("; written: {a}; not written: {b}, {c}")),
+            "{error}"
+        );
         assert_eq!(std::fs::read_to_string(&paths[0]).unwrap(), "<b/>");
         std::fs::remove_dir_all(&directory).unwrap();
     }

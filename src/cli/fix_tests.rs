@@ -222,7 +222,9 @@ fn each_problem_with_one_answer_is_fixed() {
             "{code} {found:?} {before}"
         );
         let check = |overlay: &Overlay| check(&path, overlay);
-        let repaired = super::fix::run(std::slice::from_ref(&path), &check).unwrap().repaired;
+        let repaired = super::fix::run(std::slice::from_ref(&path), &check)
+            .unwrap()
+            .repaired;
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),
             after,
@@ -264,7 +266,13 @@ fn a_fix_that_would_make_a_problem_is_not_applied() {
     let before = codes(&check(&path, &Overlay::default()), |problem| {
         problem.severity == Severity::Error
     });
-    assert!(codes(&check(&path, &Overlay::default()), |problem| problem.fix.is_some()).len() == 1);
+    assert!(
+        codes(&check(&path, &Overlay::default()), |problem| problem
+            .fix
+            .is_some())
+        .len()
+            == 1
+    );
     let repaired = repaired(&path);
     let after = codes(&repaired.rest, |problem| problem.severity == Severity::Error);
     assert_eq!(after, before);

@@ -13,8 +13,11 @@ use super::workspace::Workspace;
 
 pub(super) fn of(workspace: &Workspace<'_>, path: &Path, wanted: Range) -> Vec<CodeAction> {
     let mut actions: Vec<CodeAction> = Vec::new();
+    if workspace.is_ambiguous(path) {
+        return actions;
+    }
     for Checked { diagnostics, sources } in checks_of(workspace, path) {
-        let mut places = Places::new(&sources);
+        let mut places = Places::new(&sources, workspace);
         for problem in &diagnostics {
             let Some(location) = places.location(problem.primary.span) else {
                 continue;

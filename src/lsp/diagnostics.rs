@@ -7,7 +7,7 @@ use lsp_types::{
     DiagnosticRelatedInformation, DiagnosticSeverity, Location, NumberOrString, PublishDiagnosticsParams, Uri,
 };
 
-use crate::xml::{Checked, Diagnostic, Disk, Files, Severity, SourceFile, Sources, Span};
+use crate::xml::{Checked, Diagnostic, Files, Severity, SourceFile, Sources, Span};
 
 use super::position::Lines;
 use super::workspace::Workspace;
@@ -22,21 +22,22 @@ pub(super) fn checks_of(workspace: &Workspace<'_>, path: &Path) -> Vec<Checked> 
     }
     let others = set.iter().filter(|other| !loader.is_part(other));
     let checked = others.map(|other| loader.check_files(&[other]));
-    let is_here = |checked: &Checked| checked.sources.iter().any(|file| is_same(file, path));
+    let is_same = |file: &SourceFile| workspace.overlay.identity(Path::new(file.name())) == path;
+    let is_here = |checked: &Checked| checked.sources.iter().any(|file| is_same(file));
     checked.filter(is_here).collect()
 }
 
-fn is_same(file: &SourceFile, path: &Path) -> bool {
-    Disk.identity(Path::new(file.name())) == path
-}
-
-/// The problems of an open file.
+/// The problems of an open file, by the path of its URI. `None` if another text of the file counts.
 pub(super) fn of(workspace: &Workspace<'_>, path: &Path) -> Option<PublishDiagnosticsParams> {
     let open = workspace.open.get(path)?;
+    let path = &*open.identity;
+    if workspace.overlay.text(path) != Some(&open.text) {
+        return None;
+    }
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for Checked { diagnostics, sources } in checks_of(workspace, path) {
-        let mut places = Places::new(&sources);
+        let mut places = Places::new(&sources, workspace);
         for problem in &diagnostics {
             let span = problem.primary.span;
             if places.is_in(span, path)
@@ -56,26 +57,29 @@ pub(super) fn of(workspace: &Workspace<'_>, path: &Path) -> Option<PublishDiagno
 /// Turns spans of one check into the protocol's places.
 pub(super) struct Places<'s> {
     sources: &'s Sources,
+    workspace: &'s Workspace<'s>,
     files: Vec<Option<(Lines, Option<Uri>, PathBuf)>>,
 }
 
 impl<'s> Places<'s> {
-    pub(super) fn new(sources: &'s Sources) -> Self {
+    pub(super) fn new(sources: &'s Sources, workspace: &'s Workspace<'s>) -> Self {
         Self {
             sources,
+            workspace,
             files: Vec::new(),
         }
     }
 
     fn file(&mut self, span: Span) -> Option<(&Lines, &'s SourceFile, Option<&Uri>, &Path)> {
         let source = self.sources.get(span.file)?;
+        let workspace = self.workspace;
         let index = span.file.index();
         if self.files.len() <= index {
             self.files.resize_with(index + 1, || None);
         }
         let (lines, uri, path) = self.files.get_mut(index)?.get_or_insert_with(|| {
-            let path = Disk.identity(Path::new(source.name()));
-            (Lines::new(source.text()), super::uri::of(&path), path)
+            let path = workspace.overlay.identity(Path::new(source.name()));
+            (Lines::new(source.text()), workspace.uri_of(&path), path)
         });
         Some((lines, source, uri.as_ref(), path))
     }

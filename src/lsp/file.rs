@@ -15,12 +15,35 @@ use super::scan::{self, Tag};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct KeyUse {
     pub(super) key: String,
-    /// The key alone, without braces.
+    /// The key alone, without braces; the whole value of a port that names its key by `{=}`.
     pub(super) span: Range<usize>,
+    pub(super) spelling: Spelling,
     pub(super) reads: bool,
     pub(super) writes: bool,
     /// The node that names it.
     pub(super) node: NodeId,
+}
+
+/// How a place names a key.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Spelling {
+    /// By its name.
+    Name,
+    /// By `{=}`: the key with the name of the attribute. Another key stands in braces.
+    SameName,
+}
+
+/// An attribute of a `<SubTree>` that sets a key of the called tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Pass {
+    /// The key of the called tree.
+    pub(super) name: String,
+    /// The name of the attribute.
+    pub(super) span: Range<usize>,
+    /// The key of the calling tree, if it names one.
+    pub(super) key: Option<String>,
+    /// The value, if it is `{=}`.
+    pub(super) same_name: Option<Range<usize>>,
 }
 
 /// A `<SubTree>`.
@@ -28,8 +51,7 @@ pub(super) struct KeyUse {
 pub(super) struct Call {
     pub(super) id: String,
     pub(super) id_span: Range<usize>,
-    /// The keys of the called tree that it sets: the attribute, and the key of the calling tree, if it names one.
-    pub(super) passes: Vec<(String, Range<usize>, Option<String>)>,
+    pub(super) passes: Vec<Pass>,
     /// Whether keys of the same name are shared.
     pub(super) shares: bool,
 }
@@ -250,7 +272,9 @@ impl KeyReader<'_> {
             if !is_port_name(name) {
                 continue;
             }
-            let key = match port_text(attribute.value(), self.dialect) {
+            let text = port_text(attribute.value(), self.dialect);
+            let is_same_name = matches!(text, PortText::SameName);
+            let key = match text {
                 PortText::Pointer(key) => Some(key),
                 PortText::SameName => Some(name),
                 PortText::Literal(text) => {
@@ -259,14 +283,28 @@ impl KeyReader<'_> {
                 }
             };
             if let Some(call) = &mut call {
-                let passed = key.map(str::to_owned);
-                call.passes
-                    .push((name.to_owned(), bytes(attribute.name_span()), passed));
+                call.passes.push(Pass {
+                    name: name.to_owned(),
+                    span: bytes(attribute.name_span()),
+                    key: key.map(str::to_owned),
+                    same_name: is_same_name.then(|| bytes(attribute.value_span())),
+                });
             }
-            if let Some(key) = key {
-                let (reads, writes) = self.access(node, name, is_call);
-                self.add(key, attribute, (reads, writes), element.id());
-            }
+            let Some(key) = key else { continue };
+            let (reads, writes) = self.access(node, name, is_call);
+            let (span, spelling) = if is_same_name {
+                (bytes(attribute.value_span()), Spelling::SameName)
+            } else {
+                (place_of(key, attribute), Spelling::Name)
+            };
+            self.keys.push(KeyUse {
+                key: key.to_owned(),
+                span,
+                spelling,
+                reads,
+                writes,
+                node: element.id(),
+            });
         }
         self.calls.extend(call);
     }
@@ -288,30 +326,8 @@ impl KeyReader<'_> {
         }
     }
 
-    fn add(&mut self, key: &str, attribute: Attribute<'_>, (reads, writes): (bool, bool), node: NodeId) {
-        let value = bytes(attribute.value_span());
-        // Where entities hide the key, its place is the whole value.
-        let span = match attribute.raw_value().find(key) {
-            Some(at) => value.start + at..value.start + at + key.len(),
-            None => value,
-        };
-        self.keys.push(KeyUse {
-            key: key.to_owned(),
-            span,
-            reads,
-            writes,
-            node,
-        });
-    }
-
     fn script(&mut self, attribute: Attribute<'_>, element: Element<'_>) {
-        let spec = AttributeSpec {
-            name: Cow::Borrowed(attribute.name()),
-            value: Cow::Borrowed(attribute.value()),
-            name_span: attribute.name_span().into(),
-            value_span: attribute.value_span().into(),
-            escapes: attribute.escapes(),
-        };
+        let spec = spec(attribute);
         let mut names = ScriptKeys::default();
         // The names before an error count too.
         let _ = Script::compile(attribute.value(), self.registry.enums(), &mut names);
@@ -320,12 +336,30 @@ impl KeyReader<'_> {
             self.keys.push(KeyUse {
                 key,
                 span: span.start as usize..span.end as usize,
+                spelling: Spelling::Name,
                 reads: access != Access::Create,
                 writes: access != Access::Read,
                 node: element.id(),
             });
         }
     }
+}
+
+fn spec(attribute: Attribute<'_>) -> AttributeSpec<'_> {
+    AttributeSpec {
+        name: Cow::Borrowed(attribute.name()),
+        value: Cow::Borrowed(attribute.value()),
+        name_span: attribute.name_span().into(),
+        value_span: attribute.value_span().into(),
+        escapes: attribute.escapes(),
+    }
+}
+
+/// The place of a key in a value, with the entities that spell it.
+fn place_of(key: &str, attribute: Attribute<'_>) -> Range<usize> {
+    let start = attribute.value().find(key).unwrap_or(0);
+    let span = spec(attribute).part(start..start + key.len());
+    span.start as usize..span.end as usize
 }
 
 /// Collects the keys of a script.

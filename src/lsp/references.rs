@@ -15,7 +15,8 @@ pub(super) fn places(view: &View, position: Position) -> Vec<(usize, Range<usize
         return set.places_of_tree(tree);
     }
     if let Some((tree, key, _)) = set.key_at(view.number(), offset) {
-        return set.places_of_key(tree, &key);
+        let places = set.places_of_key(tree, &key).into_iter();
+        return places.map(|place| (place.file, place.span)).collect();
     }
     let is_here = |span: &Range<usize>| span.start <= offset && offset <= span.end;
     let Some((path, _)) = view.file().includes.iter().find(|(_, span)| is_here(span)) else {
@@ -36,10 +37,9 @@ pub(super) fn places(view: &View, position: Position) -> Vec<(usize, Range<usize
 }
 
 pub(super) fn of(view: &View, position: Position) -> Vec<Location> {
-    let set = view.set();
     places(view, position)
         .into_iter()
-        .filter_map(|(file, span)| location(&set, file, span))
+        .filter_map(|(file, span)| location(view, file, span))
         .collect()
 }
 

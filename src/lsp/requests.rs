@@ -12,9 +12,8 @@ use lsp_types::{
 };
 use serde_json::Value;
 
-use crate::xml::{Disk, Files};
-
-use super::workspace::{View, Workspace};
+use super::position::Lines;
+use super::workspace::{Open, View, Workspace};
 use super::{
     code_action, completion, definition, folding, format, hover, inlay_hint, outline, references, rename,
 };
@@ -67,6 +66,7 @@ pub(super) fn answer(workspace: &Workspace<'_>, request: Request) -> Option<Resu
         }),
         Rename::METHOD => context.of::<Rename>(|workspace, parameters| {
             let at = parameters.text_document_position;
+            opened(workspace, &at.text_document.uri)?;
             let found = with(workspace, &at.text_document.uri, |view| {
                 rename::of(view, at.position, &parameters.new_name)
             });
@@ -76,7 +76,7 @@ pub(super) fn answer(workspace: &Workspace<'_>, request: Request) -> Option<Resu
             context.of::<CodeActionRequest>(|workspace, parameters| Ok(code_actions(workspace, &parameters)))
         }
         Formatting::METHOD => {
-            context.of::<Formatting>(|workspace, parameters| Ok(formatting(workspace, &parameters)))
+            context.of::<Formatting>(|workspace, parameters| formatting(workspace, &parameters))
         }
         InlayHintRequest::METHOD => context.of::<InlayHintRequest>(|workspace, parameters| {
             Ok(with(workspace, &parameters.text_document.uri, |view| {
@@ -124,23 +124,32 @@ fn code_actions(
     workspace: &Workspace<'_>,
     parameters: &CodeActionParams,
 ) -> Option<Vec<CodeActionOrCommand>> {
-    let path = super::uri::path(&parameters.text_document.uri)?;
-    let actions = code_action::of(workspace, &Disk.identity(&path), parameters.range);
+    let open = workspace.opened(&parameters.text_document.uri)?;
+    let actions = code_action::of(workspace, &open.identity, parameters.range);
     Some(actions.into_iter().map(CodeActionOrCommand::CodeAction).collect())
 }
 
-fn formatting(workspace: &Workspace<'_>, parameters: &DocumentFormattingParams) -> Option<Vec<TextEdit>> {
-    let view = workspace.view(&parameters.text_document.uri)?;
-    let file = view.file();
+fn formatting(
+    workspace: &Workspace<'_>,
+    parameters: &DocumentFormattingParams,
+) -> Result<Option<Vec<TextEdit>>, String> {
+    let text = &opened(workspace, &parameters.text_document.uri)?.text;
     let width = parameters.options.tab_size.min(16) as usize;
     let indent = if parameters.options.insert_spaces {
         " ".repeat(width)
     } else {
         "\t".to_owned()
     };
-    let formatted = format::formatted(&file.text, &indent)?;
-    if formatted == file.text {
-        return Some(Vec::new());
-    }
-    Some(vec![TextEdit::new(file.range(0..file.text.len()), formatted)])
+    let formatted = format::formatted(text, &indent);
+    let range = Lines::new(text).range(text, 0..text.len());
+    Ok(formatted.map(|formatted| {
+        let edit = (formatted != *text).then(|| TextEdit::new(range, formatted));
+        edit.into_iter().collect()
+    }))
+}
+
+/// The open file of a URI. Only the editor's text may be changed: the text on disk can be another one.
+fn opened<'w>(workspace: &'w Workspace<'_>, uri: &Uri) -> Result<&'w Open, String> {
+    let open = workspace.opened(uri);
+    open.ok_or_else(|| format!("{} is not open: open it before you change it", uri.as_str()))
 }

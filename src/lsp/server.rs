@@ -21,7 +21,6 @@ use lsp_types::{
 use serde_json::{Value, json};
 
 use crate::bt::panic_text;
-use crate::xml::{Disk, Files};
 
 use super::position::Lines;
 use super::requests;
@@ -119,7 +118,7 @@ fn watches_files(parameters: &InitializeParams) -> bool {
 struct Server<'p> {
     workspace: Workspace<'p>,
     connection: Connection,
-    /// Open files whose problems are to be reported.
+    /// The paths of the URIs of open files whose problems are to be reported.
     waiting: VecDeque<PathBuf>,
 }
 
@@ -211,9 +210,10 @@ impl Server<'_> {
 
     fn change(&mut self, change: DidChangeTextDocumentParams) {
         let uri = change.text_document.uri;
-        let text =
-            super::uri::path(&uri).and_then(|path| self.workspace.overlay.text(&path).map(str::to_owned));
-        let Some(mut text) = text else { return };
+        let Some(open) = self.workspace.opened(&uri) else {
+            return;
+        };
+        let mut text = open.text.clone();
         for event in change.content_changes {
             apply(&mut text, event);
         }
@@ -223,7 +223,7 @@ impl Server<'_> {
 
     /// Plans a report of all open files, that of `first` before the others.
     fn expect_reports(&mut self, first: Option<&Uri>) {
-        let first = first.and_then(super::uri::path).map(|path| Disk.identity(&path));
+        let first = first.and_then(super::uri::path);
         let others = self
             .workspace
             .open

@@ -200,6 +200,94 @@ fn a_rename_changes_all_files_that_belong_together() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
+/// Each text, the place of a key in it, and the text after a rename of the key to `new`.
+#[test]
+fn a_rename_of_a_key_keeps_what_else_the_file_says() {
+    let tree = |content: &str| {
+        format!(
+            "<root BTCPP_format=\"4\"><BehaviorTree ID=\"M\"><Sequence>{content}</Sequence></BehaviorTree></root>"
+        )
+    };
+    let two = |content: &str, part: &str| {
+        tree(content).replace(
+            "</root>",
+            &format!("<BehaviorTree ID=\"P\">{part}</BehaviorTree></root>"),
+        )
+    };
+    let tables = [
+        // `{=}` is the key with the name of the port.
+        (
+            tree("<Wait wait_duration=\"{=}\"/><Script code=\"wait_duration := 1\"/>"),
+            "wait_duration :=",
+            tree("<Wait wait_duration=\"{new}\"/><Script code=\"new := 1\"/>"),
+        ),
+        (
+            tree("<Wait wait_duration=\" = \"/><Script code=\"wait_duration := 1\"/>"),
+            "wait_duration :=",
+            tree("<Wait wait_duration=\"{new}\"/><Script code=\"new := 1\"/>"),
+        ),
+        // The key in the subtree gets another name, and the key of the calling tree does not.
+        (
+            two(
+                "<Script code=\"way := 1\"/><SubTree ID=\"P\" way=\"{=}\"/>",
+                "<FollowPath path=\"{way}\"/>",
+            ),
+            "way}",
+            two(
+                "<Script code=\"way := 1\"/><SubTree ID=\"P\" new=\"{way}\"/>",
+                "<FollowPath path=\"{new}\"/>",
+            ),
+        ),
+        (
+            two(
+                "<Script code=\"way := 1\"/><SubTree ID=\"P\" way=\"{=}\"/>",
+                "<FollowPath path=\"{way}\"/>",
+            ),
+            "way :=",
+            two(
+                "<Script code=\"new := 1\"/><SubTree ID=\"P\" way=\"{new}\"/>",
+                "<FollowPath path=\"{way}\"/>",
+            ),
+        ),
+        // Entities.
+        (
+            tree(
+                "<FollowPath path=\"{w&#97;y}\"/><FollowPath path=\"&#123;way}\"/><Script code=\"&#x77;ay := 1; b := 1 &lt; way\"/>",
+            ),
+            "way}",
+            tree(
+                "<FollowPath path=\"{new}\"/><FollowPath path=\"&#123;new}\"/><Script code=\"new := 1; b := 1 &lt; new\"/>",
+            ),
+        ),
+        (
+            tree("<FollowPath path=\"{&#64;way}\"/><FollowPath path=\"{@way}\"/>"),
+            "way}\"/></Seq",
+            tree("<FollowPath path=\"{@new}\"/><FollowPath path=\"{@new}\"/>"),
+        ),
+    ];
+    let mut workspace = Workspace::new(&NoProject);
+    let uri = Uri::from_str("file:///nowhere/rename.xml").unwrap();
+    for (text, part, expected) in tables {
+        workspace.set(&uri, 1, text.clone());
+        let view = workspace.view(&uri).unwrap();
+        let lines = super::position::Lines::new(&text);
+        let at = lines.position(&text, text.find(part).unwrap());
+        let changes = super::rename::of(&view, at, "new")
+            .unwrap()
+            .unwrap()
+            .changes
+            .unwrap();
+        let mut edits = changes[&uri].clone();
+        edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start));
+        let mut renamed = text.clone();
+        for edit in edits {
+            let place = |position| lines.offset(&text, position);
+            renamed.replace_range(place(edit.range.start)..place(edit.range.end), &edit.new_text);
+        }
+        assert_eq!(renamed, expected);
+    }
+}
+
 #[test]
 fn the_cursor_stands_in_the_quotes_of_a_new_attribute() {
     let mut workspace = Workspace::new(&NoProject);

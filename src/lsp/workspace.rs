@@ -44,11 +44,14 @@ pub trait Projects {
     }
 }
 
-/// An open file.
+/// An open file. One file can be open under several names, each with its own text.
 #[derive(Clone, Debug)]
 pub(super) struct Open {
     pub(super) uri: Uri,
     pub(super) version: i32,
+    /// The unique name of the file. It stays the same until the file is closed, also if its path becomes a link.
+    pub(super) identity: PathBuf,
+    pub(super) text: String,
 }
 
 /// The state of a file on disk, to notice a change.
@@ -57,7 +60,7 @@ type Stamp = Option<(SystemTime, u64)>;
 pub(super) struct Workspace<'p> {
     projects: &'p dyn Projects,
     pub(super) overlay: Overlay,
-    /// The open files, by their unique names.
+    /// The open files, by the paths of their URIs. The overlay has the last text of each.
     pub(super) open: BTreeMap<PathBuf, Open>,
     /// Whether the editor takes completions with a place for the cursor.
     pub(super) snippets: bool,
@@ -82,20 +85,49 @@ impl<'p> Workspace<'p> {
     /// Takes the text of an open file.
     pub(super) fn set(&mut self, uri: &Uri, version: i32, text: String) {
         let Some(path) = super::uri::path(uri) else { return };
-        let identity = Disk.identity(&path);
-        self.overlay.set(&path, text);
+        let known = self.open.get(&path).map(|open| open.identity.clone());
+        let identity = known.unwrap_or_else(|| self.overlay.identity(&path));
+        self.overlay.set(&identity, text.clone());
         self.known_files.borrow_mut().remove(&identity);
-        let uri = uri.clone();
-        self.open.insert(identity, Open { uri, version });
+        let open = Open {
+            uri: uri.clone(),
+            version,
+            identity,
+            text,
+        };
+        self.open.insert(path, open);
     }
 
-    /// Forgets the text of a file that the editor has closed.
+    /// Forgets the text of a file that the editor has closed. The text of another name of the file counts then.
     pub(super) fn close(&mut self, path: &Path) {
-        let identity = Disk.identity(path);
-        self.overlay.remove(path);
-        self.open.remove(&identity);
+        let Some(Open { identity, .. }) = self.open.remove(path) else {
+            return;
+        };
+        match self.open.values().find(|open| open.identity == identity) {
+            Some(other) => self.overlay.set(&identity, other.text.clone()),
+            None => self.overlay.remove(&identity),
+        }
         self.known_files.borrow_mut().remove(&identity);
         self.forget();
+    }
+
+    /// The open file of a URI.
+    pub(super) fn opened(&self, uri: &Uri) -> Option<&Open> {
+        self.open.get(&super::uri::path(uri)?)
+    }
+
+    /// Whether a file is open under several names with different texts. Edits of it have no certain place.
+    pub(super) fn is_ambiguous(&self, identity: &Path) -> bool {
+        let mut texts = self.open.values().filter(|open| open.identity == identity);
+        let text = self.overlay.text(identity);
+        texts.any(|open| Some(open.text.as_str()) != text)
+    }
+
+    /// The URI of a file, as the editor names it. Edits of an open file must name it so.
+    pub(super) fn uri_of(&self, identity: &Path) -> Option<Uri> {
+        let open = self.open.values().find(|open| open.identity == identity);
+        open.map(|open| open.uri.clone())
+            .or_else(|| super::uri::of(identity))
     }
 
     /// Forgets what is known about projects and directories: a file was opened, saved or made.
@@ -138,8 +170,8 @@ impl<'p> Workspace<'p> {
         if let Some(known) = self.sets.borrow().get(&directory) {
             return Rc::clone(known);
         }
-        let mut found = tree_files(&directory, depth);
-        for open in self.open.keys() {
+        let mut found = tree_files(&directory, depth, &self.overlay);
+        for open in self.open.values().map(|open| &open.identity) {
             let is_inside = open.starts_with(&directory) && (depth > 0 || open.parent() == Some(&directory));
             if is_inside && !found.contains(open) {
                 found.push(open.clone());
@@ -189,7 +221,9 @@ impl<'p> Workspace<'p> {
 
     /// Everything about an open file that a request needs.
     pub(super) fn view(&self, uri: &Uri) -> Option<View> {
-        let path = Disk.identity(&super::uri::path(uri)?);
+        let path = super::uri::path(uri)?;
+        let opened = self.open.get(&path);
+        let path = opened.map_or_else(|| self.overlay.identity(&path), |open| open.identity.clone());
         let project = self.project(&path);
         let mut files = Vec::new();
         let mut waiting: Vec<PathBuf> = self.set_of(&path).to_vec();
@@ -203,10 +237,22 @@ impl<'p> Workspace<'p> {
             let Some(file) = self.file(&path, &project.registry) else {
                 continue;
             };
-            waiting.extend(file.includes.iter().map(|(path, _)| Disk.identity(path)));
+            let includes = file.includes.iter();
+            waiting.extend(includes.map(|(path, _)| self.overlay.identity(path)));
             files.push((path, file));
         }
         let here = files.iter().position(|(known, _)| *known == path)?;
+        if let Some(open) = opened.filter(|open| open.text != files[here].1.text) {
+            let mut file = File::read(&path, open.text.clone());
+            file.read_keys(&project.registry);
+            files[here].1 = Rc::new(file);
+        }
+        let uris = files.iter().enumerate().map(|(number, (path, _))| match opened {
+            Some(open) if number == here => Some(open.uri.clone()),
+            _ => self.uri_of(path),
+        });
+        let uris = uris.collect();
+        let is_ambiguous = files.iter().map(|(path, _)| self.is_ambiguous(path)).collect();
         let mut palette = Palette::default();
         for (_, file) in &files {
             palette.add(&file.document, &mut Diagnostics::new());
@@ -220,6 +266,8 @@ impl<'p> Workspace<'p> {
         Some(View {
             project,
             files,
+            uris,
+            is_ambiguous,
             here,
             registry,
             snippets: self.snippets,
@@ -231,6 +279,9 @@ impl<'p> Workspace<'p> {
 pub(super) struct View {
     project: Rc<Project>,
     files: Vec<(PathBuf, Rc<File>)>,
+    /// The URI of each file.
+    uris: Vec<Option<Uri>>,
+    is_ambiguous: Vec<bool>,
     here: usize,
     /// The node types with those that the files declare, if they declare any.
     registry: Option<Registry>,
@@ -249,9 +300,32 @@ impl View {
         &self.files[self.here].1
     }
 
+    /// What a file of the set says.
+    pub(super) fn content(&self, file: usize) -> Option<&File> {
+        self.files.get(file).map(|(_, file)| &**file)
+    }
+
     /// The number of the file in the set.
     pub(super) fn number(&self) -> usize {
         self.here
+    }
+
+    /// The URI of a file of the set, as the editor names it.
+    pub(super) fn uri(&self, file: usize) -> Option<&Uri> {
+        self.uris.get(file)?.as_ref()
+    }
+
+    /// The URI of a file that may be in the set.
+    pub(super) fn uri_of(&self, identity: &Path) -> Option<Uri> {
+        match self.files.iter().position(|(path, _)| path == identity) {
+            Some(file) => self.uri(file).cloned(),
+            None => super::uri::of(identity),
+        }
+    }
+
+    /// Whether a file of the set is open under several names with different texts.
+    pub(super) fn is_ambiguous(&self, file: usize) -> bool {
+        self.is_ambiguous.get(file) == Some(&true)
     }
 
     /// All files.
@@ -268,7 +342,7 @@ fn has_trees(path: &Path) -> bool {
 }
 
 /// The tree files in a directory, and below it to a depth.
-fn tree_files(directory: &Path, depth: usize) -> Vec<PathBuf> {
+fn tree_files(directory: &Path, depth: usize, overlay: &Overlay) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![(directory.to_path_buf(), depth)];
     while let Some((directory, depth)) = waiting.pop() {
@@ -279,7 +353,7 @@ fn tree_files(directory: &Path, depth: usize) -> Vec<PathBuf> {
             if is_directory && depth > 0 && !is_hidden {
                 waiting.push((path, depth - 1));
             } else if path.extension().is_some_and(|extension| extension == "xml") && has_trees(&path) {
-                found.push(Disk.identity(&path));
+                found.push(overlay.identity(&path));
             }
             if found.len() >= MAX_FILES {
                 return found;

@@ -58,7 +58,7 @@ pub(super) fn is_forbidden(character: char) -> bool {
 }
 
 /// The unescaped value, and the ranges of unknown references in `raw` (they stay unchanged).
-pub(super) fn unescape(raw: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
+pub(crate) fn unescape(raw: &str) -> (Cow<'_, str>, Vec<Range<usize>>) {
     if !raw.bytes().any(|byte| byte == b'&' || byte == b'\r') {
         return (Cow::Borrowed(raw), Vec::new());
     }

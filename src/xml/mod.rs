@@ -48,7 +48,7 @@ pub use convert::convert;
 pub use diagnostic::{Diagnostic, Diagnostics, Label};
 pub(crate) use document::names_kind;
 pub use document::{Attribute, Document, Element, Node, NodeId, NodeKind, Text};
-pub(crate) use entity::escape;
+pub(crate) use entity::{escape, unescape};
 pub use examples::Advice;
 pub use files::{AmentIndex, Disk, Files, Memory};
 pub(crate) use fix::escaped;

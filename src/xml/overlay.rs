@@ -16,17 +16,19 @@ pub struct Overlay {
 impl Overlay {
     /// Sets the text of a file, which need not exist.
     pub fn set(&mut self, path: &Path, text: String) {
-        self.texts.insert(Disk.identity(path), text);
+        self.texts.insert(self.identity(path), text);
     }
 
     /// Makes the text on disk count again.
     pub fn remove(&mut self, path: &Path) {
-        self.texts.remove(&Disk.identity(path));
+        self.texts.remove(&self.identity(path));
     }
 
     /// The text in memory.
     pub fn text(&self, path: &Path) -> Option<&str> {
-        self.texts.get(&Disk.identity(path)).map(String::as_str)
+        let known = self.texts.get(path);
+        let text = known.or_else(|| self.texts.get(&Disk.identity(path)));
+        text.map(String::as_str)
     }
 
     /// The files with a text in memory, by [`Files::identity`], in no order.
@@ -49,7 +51,11 @@ impl Files for Overlay {
         self.text(path).is_some() || Disk.exists(path)
     }
 
+    /// The name of a file with a text in memory stays the same, also if its path becomes a link.
     fn identity(&self, path: &Path) -> PathBuf {
+        if self.texts.contains_key(path) {
+            return path.to_path_buf();
+        }
         Disk.identity(path)
     }
 }
