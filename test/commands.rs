@@ -388,6 +388,39 @@ fn each_folder_has_the_nodes_and_levels_of_its_own_project() {
     );
 }
 
+/// A million nodes are refused within 500 MB, and within 2 s of an optimised build.
+#[test]
+fn a_tree_of_a_million_nodes_is_refused_in_bounded_memory() {
+    let folder = Folder::new("million");
+    let nested =
+        "<Sequence><Inverter><Sequence><AlwaysSuccess/><AlwaysFailure/></Sequence></Inverter></Sequence>";
+    for (name, nodes) in [
+        ("flat.xml", "<AlwaysSuccess/>".repeat(999_999)),
+        ("nested.xml", nested.repeat(200_000)),
+    ] {
+        folder.file(
+            name,
+            &CLEAN.replace("<AlwaysSuccess/>", &format!("<Sequence>{nodes}</Sequence>")),
+        );
+        // Of the processor, because other programs may keep it busy.
+        let seconds = if cfg!(debug_assertions) { 120 } else { 2 };
+        let program = env!("CARGO_BIN_EXE_navtree");
+        let command = format!("ulimit -v 500000 -t {seconds}; exec {program} check --format short {name}");
+        let mut shell = Command::new("bash");
+        let output = shell
+            .args(["-c", &command])
+            .current_dir(&folder.0)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{name}: {text}");
+        assert!(
+            text.contains("NT0505") && text.contains("the limit is 250000"),
+            "{name}: {text}"
+        );
+    }
+}
+
 #[test]
 fn problems_are_printed_as_json_and_sarif() {
     let folder = Folder::new("formats");

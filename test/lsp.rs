@@ -352,7 +352,7 @@ fn a_project_file_and_other_files_count() {
     client.stop();
 }
 
-fn insert(client: &mut Client, uri: &str, version: i64, at: Value, text: &str) {
+fn insert(client: &mut Client, uri: &str, version: i64, at: &Value, text: &str) {
     let change = json!({"range": {"start": at, "end": at}, "text": text});
     client.tell(
         "textDocument/didChange",
@@ -382,7 +382,7 @@ fn the_text_of_an_open_file_stays_when_its_path_becomes_a_link() {
         "<root BTCPP_format=\"4\"><BehaviorTree ID=\"Disk\"/></root>",
     );
     std::os::unix::fs::symlink(folder.0.join("real.xml"), folder.0.join("new.xml")).unwrap();
-    insert(&mut client, &uri, 2, place(0, 0), "<!-- a -->");
+    insert(&mut client, &uri, 2, &place(0, 0), "<!-- a -->");
     assert_eq!(client.problems(&uri, 2), [Value::Null; 0]);
     let text = formatted(&mut client, &uri)["result"][0]["newText"].to_string();
     assert!(text.contains("<!-- a -->") && text.contains("Unsaved"), "{text}");
@@ -402,8 +402,8 @@ fn a_file_that_is_open_under_two_names_has_two_texts() {
     client.open(&real, UNSAVED);
     client.open(&link, UNSAVED);
     client.problems(&link, 1);
-    insert(&mut client, &real, 2, place(0, 0), "<!-- real -->");
-    insert(&mut client, &link, 2, place(0, 0), "<!-- link -->");
+    insert(&mut client, &real, 2, &place(0, 0), "<!-- real -->");
+    insert(&mut client, &link, 2, &place(0, 0), "<!-- link -->");
     for (uri, mine, other) in [(&real, "real", "link"), (&link, "link", "real")] {
         let text = formatted(&mut client, uri)["result"][0]["newText"].to_string();
         assert!(text.contains(mine) && !text.contains(other), "{text}");
@@ -414,7 +414,7 @@ fn a_file_that_is_open_under_two_names_has_two_texts() {
     // The other one stays open.
     let document = json!({"uri": link});
     client.tell("textDocument/didClose", &json!({"textDocument": document}));
-    insert(&mut client, &real, 3, place(0, 0), "<!-- more -->");
+    insert(&mut client, &real, 3, &place(0, 0), "<!-- more -->");
     assert_eq!(client.problems(&real, 3), [Value::Null; 0]);
     let text = formatted(&mut client, &real)["result"][0]["newText"].to_string();
     assert!(text.contains("<!-- more --><!-- real -->"), "{text}");
