@@ -65,7 +65,7 @@ impl<'b, 's> Binder<'b, 's> {
     /// Reports attributes that are no port, condition script or metadata.
     pub(crate) fn check_attributes(&mut self) {
         for attribute in &self.spec.attributes {
-            if !is_port_name(&attribute.name) || self.manifest.knows(&attribute.name) {
+            if self.manifest.knows(&attribute.name) || !is_port_name(&attribute.name) {
                 continue;
             }
             if let Some(help) = self.switch_by_variable() {

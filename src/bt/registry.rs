@@ -379,9 +379,26 @@ pub fn is_port_name(name: &str) -> bool {
         && name != "ID"
 }
 
-/// All forbidden characters are ASCII.
+/// Whether a byte is forbidden in names. All forbidden characters are ASCII. A table, because the check of a file looks
+/// at each letter of its names: a search took a tenth of its time.
 fn is_forbidden(byte: u8) -> bool {
-    byte < 32 || byte == 127 || b" <>&\"'/\\:*?|.".contains(&byte)
+    const FORBIDDEN: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut control = 0;
+        while control < 32 {
+            table[control] = true;
+            control += 1;
+        }
+        table[127] = true;
+        let marks = b" <>&\"'/\\:*?|.";
+        let mut mark = 0;
+        while mark < marks.len() {
+            table[marks[mark] as usize] = true;
+            mark += 1;
+        }
+        table
+    };
+    FORBIDDEN[usize::from(byte)]
 }
 
 /// Collects the declarations of a node type.
