@@ -215,6 +215,32 @@ fn a_problem_of_an_included_file_is_reported_once() {
 }
 
 #[test]
+fn other_xml_files_of_a_folder_are_skipped() {
+    let folder = Folder::new("other-xml");
+    folder.file("clean.xml", CLEAN);
+    folder.file("package.xml", "<?xml version='1.0'?>\n<package format='3'/>");
+    folder.file("robot.xml", "<!-- a robot -->\n<robot name='r'/>");
+    let skipped = "2 XML files skipped: their root element is not `root`\n";
+    let expected = format!("1 files: 0 errors, 0 warnings\n{skipped}");
+    assert_eq!(folder.ends("check ."), (0, expected));
+    // A file with a name of its own on the command line is checked.
+    assert_eq!(folder.ends("check package.xml").0, 1);
+    std::fs::remove_file(folder.0.join("clean.xml")).unwrap();
+    let output = folder.run("check .");
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("no tree file"), "{message}");
+}
+
+#[test]
+fn a_file_whose_name_begins_with_http_is_no_address() {
+    let folder = Folder::new("http");
+    folder.file("httpd.xml", CLEAN);
+    let (code, text) = folder.ends("top --once httpd.xml");
+    assert!(code == 0 && text.contains("AlwaysSuccess"), "{code}: {text}");
+}
+
+#[test]
 fn an_included_file_is_checked_with_its_including_file() {
     let folder = Folder::new("parts");
     let root = |attributes: &str, content: &str| format!("<root {attributes}>{content}</root>");

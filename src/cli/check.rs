@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::palette::FolderRegistries;
-use super::{Exit, Project, RegistryArguments, TreeArguments, outln, tree_files};
+use super::{Exit, Project, RegistryArguments, TreeArguments, TreeFiles, outln, tree_files};
 use crate::bt::Registry;
 use crate::xml::{
     AmentIndex, Checked, Code, Colour, Diagnostic, Disk, Files, Levels, Loader, Overlay, Severity, Sources,
@@ -14,7 +14,7 @@ use crate::xml::{
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Tree files, or directories to search for `*.xml`. A file is checked with the files that it includes, and with those
+    /// Tree files, or directories to search for tree files (`*.xml` with the root element `root`). A file is checked with the files that it includes, and with those
     /// of the others that define the trees that it uses.
     #[arg(required = true, value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
     };
     let check = |overlay: &Overlay| check_all(arguments, registries.projects(), &inputs, overlay);
     if !arguments.fix {
-        return report(arguments.format, check(&Overlay::default()), inputs.files.len());
+        return report(arguments.format, check(&Overlay::default()), &inputs);
     }
     match super::fix::run(&inputs.files, &check) {
         Ok(fixed) => {
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, mut registry: Registry) -> Exit {
                     Format::Json | Format::Sarif => super::errln!("fixed: {line}"),
                 }
             }
-            let exit = report(arguments.format, fixed.repaired.rest, inputs.files.len());
+            let exit = report(arguments.format, fixed.repaired.rest, &inputs);
             fixed.left.iter().fold(exit, |_, message| failed(message))
         }
         Err(message) => failed(&message),
@@ -86,6 +86,8 @@ fn failed(message: &str) -> Exit {
 /// The files to check.
 struct Inputs {
     files: Vec<PathBuf>,
+    /// Number of XML files of other kinds.
+    skipped: usize,
     /// The number of the project of each file.
     projects: Vec<usize>,
     /// The levels of each project.
@@ -98,7 +100,7 @@ impl Inputs {
         trees: &TreeArguments,
         registries: &mut FolderRegistries<'_>,
     ) -> Result<Self, String> {
-        let files = tree_files(paths)?;
+        let TreeFiles { files, skipped } = tree_files(paths)?;
         let folders = files.iter().map(|file| file.parent().unwrap_or(Path::new("")));
         let projects = folders.map(|folder| registries.number_of(folder));
         let projects = projects.collect::<Result<Vec<_>, _>>()?;
@@ -109,6 +111,7 @@ impl Inputs {
         Ok(Self {
             levels: levels.collect::<Result<_, _>>()?,
             files,
+            skipped,
             projects,
         })
     }
@@ -151,7 +154,7 @@ fn check_all(
 }
 
 /// Prints the problems.
-fn report(format: Format, checked: Vec<Checked>, files: usize) -> Exit {
+fn report(format: Format, checked: Vec<Checked>, inputs: &Inputs) -> Exit {
     let colour = if std::io::stdout().is_terminal() {
         Colour::Always
     } else {
@@ -184,7 +187,16 @@ fn report(format: Format, checked: Vec<Checked>, files: usize) -> Exit {
         }
     }
     match format {
-        Format::Text => outln!("{files} files: {errors} errors, {warnings} warnings"),
+        Format::Text => {
+            outln!(
+                "{} files: {errors} errors, {warnings} warnings",
+                inputs.files.len()
+            );
+            let skipped = inputs.skipped;
+            if skipped > 0 {
+                outln!("{skipped} XML files skipped: their root element is not `root`");
+            }
+        }
         Format::Short => {}
         Format::Json => outln!("{:#}", concatenate_arrays(values)),
         Format::Sarif => outln!("{:#}", concatenate_sarif_logs(values)),

@@ -291,7 +291,7 @@ fn files_of_others_get_no_new_error() {
         eprintln!("not tested: there are no trees of others beside this repository");
         return;
     }
-    let files = super::tree_files(&roots).unwrap();
+    let files = super::tree_files(&roots).unwrap().files;
     for path in files {
         // Files that take seconds each.
         if std::fs::metadata(&path).unwrap().len() > 100_000

@@ -277,9 +277,31 @@ pub(crate) fn check_paths_exist<'p, P: AsRef<Path> + ?Sized + 'p>(
     Ok(())
 }
 
-/// All XML files of the paths: files unchanged, and directories with all files below them, sorted.
-pub(crate) fn tree_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
-    files_below(paths, &["xml"])
+/// The tree files of the paths.
+pub(crate) struct TreeFiles {
+    pub(crate) files: Vec<PathBuf>,
+    /// Number of XML files of other kinds in the directories.
+    pub(crate) skipped: usize,
+}
+
+/// All tree files of the paths: files unchanged, and directories with all tree files below them, sorted.
+pub(crate) fn tree_files(paths: &[PathBuf]) -> Result<TreeFiles, String> {
+    use crate::xml::{Disk, Files, may_hold_trees};
+    let all = files_below(paths, &["xml"])?;
+    let count = all.len();
+    // A check reports a file that cannot be read.
+    let is_tree = |path: &PathBuf| Disk.read(path).map_or(true, |bytes| may_hold_trees(&bytes));
+    let files: Vec<PathBuf> = all
+        .into_iter()
+        .filter(|path| paths.contains(path) || is_tree(path))
+        .collect();
+    let skipped = count - files.len();
+    if files.is_empty() {
+        return Err(format!(
+            "no tree file: the root element of {skipped} XML files is not `root`"
+        ));
+    }
+    Ok(TreeFiles { files, skipped })
 }
 
 /// All files of the paths with one of the extensions.

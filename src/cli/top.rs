@@ -69,8 +69,13 @@ fn try_run(arguments: &Arguments, registry: &Registry) -> Result<(), String> {
     show(sources).map_err(|error| format!("the terminal: {error}"))
 }
 
+/// A file may be named `http…` as well.
+fn is_address(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
+}
+
 fn open(source: &Path, arguments: &Arguments, registry: &Registry) -> Result<Source, String> {
-    if let Some(address) = source.to_str().filter(|text| text.starts_with("http")) {
+    if let Some(address) = source.to_str().filter(|text| is_address(text)) {
         return Address::parse(address, &arguments.token).map(Source::Node);
     }
     let file = FileArguments {

@@ -9,7 +9,9 @@ use std::time::SystemTime;
 use lsp_types::Uri;
 
 use crate::bt::Registry;
-use crate::xml::{AmentIndex, Diagnostics, Disk, Files, Levels, Loader, Overlay, Palette, Trial};
+use crate::xml::{
+    AmentIndex, Diagnostics, Disk, Files, Levels, Loader, Overlay, Palette, Trial, may_hold_trees,
+};
 
 use super::file::File;
 use super::keys::FileSet;
@@ -337,8 +339,7 @@ impl View {
 
 /// Whether a file can hold trees. A directory can be full of other XML files, and each check reads the whole set.
 fn has_trees(path: &Path) -> bool {
-    Disk.read(path)
-        .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("BehaviorTree"))
+    Disk.read(path).is_ok_and(|bytes| may_hold_trees(&bytes))
 }
 
 /// The tree files in a directory, and below it to a depth.

@@ -40,6 +40,7 @@ mod read_attributes;
 mod render;
 mod repair;
 mod report;
+mod root_name;
 mod source;
 mod suppliers;
 
@@ -63,4 +64,5 @@ pub use overlay::Overlay;
 pub use palette::Palette;
 pub use render::Colour;
 pub use repair::{Repair, Repaired, RepairedFile};
+pub(crate) use root_name::may_hold_trees;
 pub use source::{FileId, Position, SourceFile, Sources, Span};
