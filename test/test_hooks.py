@@ -79,6 +79,19 @@ def test_hooks_pass_good_trees_and_stop_bad_ones(pre_commit, shell, tmp_path):
     assert answer.returncode == 1 and "1 passed, 1 failed" in answer.stdout, answer.stdout
 
 
+def test_the_check_of_a_commit_reads_files_that_it_does_not_change(pre_commit, shell, tmp_path):
+    (tmp_path / ".pre-commit-config.yaml").write_text(local_configuration())
+    (tmp_path / "package.xml").write_text('<package format="3"/>\n')
+    assert shell("git", "init", "--quiet").returncode == 0
+    assert shell("git", "add", "--all").returncode == 0
+    user = ("-c", "user.name=n", "-c", "user.email=e@example.org")
+    assert shell("git", *user, "commit", "--quiet", "--message", "trees").returncode == 0
+    (tmp_path / "uses.xml").write_text(GOOD.replace("Good", "Uses").replace("<AlwaysSuccess/>", '<SubTree ID="Good"/>'))
+    assert shell("git", "add", "uses.xml").returncode == 0
+    answer = shell(pre_commit, "run", "--color=never")
+    assert answer.returncode == 0 and answer.stdout.count("Passed") == 1, answer.stdout
+
+
 def action():
     return yaml.safe_load((ROOT / "action.yml").read_text())
 
@@ -125,7 +138,19 @@ def test_action_passes_arguments_on(shell, tmp_path):
     assert run_action(shell, tmp_path, paths="warns.xml").returncode == 0
     answer = run_action(shell, tmp_path, paths="warns.xml", arguments="--deny warnings")
     assert answer.returncode == 1 and problems(tmp_path) == ["NT0406"]
-    assert run_action(shell, tmp_path, paths="absent.xml").returncode == 2
+
+
+def test_action_takes_paths_of_several_lines(shell, tmp_path):
+    (tmp_path / "bad.xml").write_text(BAD)
+    answer = run_action(shell, tmp_path, paths="good.xml\nbad.xml\n")
+    assert answer.returncode == 1 and problems(tmp_path) == ["NT0301"]
+
+
+def test_action_leaves_no_sarif_if_the_check_cannot_run(shell, tmp_path):
+    answer = run_action(shell, tmp_path, paths="absent.xml")
+    assert answer.returncode == 2 and "absent.xml: No such file" in answer.stdout
+    assert not (tmp_path / "navtree.sarif").exists()
+    assert "sarif" not in (tmp_path / "output").read_text()
 
 
 def test_action_describes_each_input_and_output():
