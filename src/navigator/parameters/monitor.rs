@@ -52,8 +52,8 @@ pub(super) fn monitor(read: &Reader<'_>) -> Result<MonitorSettings, ParameterErr
         token: read.text(
             "monitor_token",
             "",
-            "Secret for reading the run and acting on it in the web page. Empty: a random one, which the log shows at \
-             start.\nAt least 16 characters: letters, digits and `-._~`.",
+            "Secret for reading the run and acting on it in the web page. Empty: a random one, which the node \
+             prints on standard error at start.\nAt least 16 characters: letters, digits and `-._~`.",
         )?,
         groot: groot(read)?,
     })
