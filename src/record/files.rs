@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::recorder::MemoryRecording;
 use crate::goal::GoalId;
@@ -90,20 +90,26 @@ impl RecordingFiles {
         Ok(path)
     }
 
-    /// Removes the oldest recordings beyond the limits, but not the newest one.
-    pub(super) fn remove_oldest(&self, newest: &Path) {
+    /// Removes the oldest recordings beyond the limits, but not the newest one. Files that may still be written count as
+    /// none.
+    fn remove_oldest(&self, newest: &Path) {
         let Ok(entries) = fs::read_dir(&self.directory) else {
             return;
         };
+        let now = SystemTime::now();
+        let running = newest.with_extension(RUNNING);
         let mut files: Vec<(SystemTime, PathBuf, u64)> = entries
             .filter_map(|entry| {
                 let entry = entry.ok()?;
                 let path = entry.path();
                 let metadata = entry.metadata().ok()?;
                 let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-                is_recording(&path).then_some((modified, path, metadata.len()))
+                // A time after now counts as now.
+                let age = now.duration_since(modified).unwrap_or_default();
+                let is_unfinished = is_part(&path) && age < MAX_PAUSE;
+                (is_recording(&path) && !is_unfinished).then_some((modified, path, metadata.len()))
             })
-            .filter(|(_, path, _)| path != newest)
+            .filter(|(_, path, _)| path != newest && *path != running)
             .collect();
         // The time in a name may be that of a simulation.
         files.sort_unstable_by(|left, right| right.cmp(left));
@@ -126,6 +132,14 @@ const PART: &str = "mcap.part";
 const RUNNING: &str = "running.mcap.part";
 /// Its extension until it can be read.
 const BEGUN: &str = "begun.mcap.part";
+
+/// Time without an addition after which a file is not being written any more: its process was killed.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+
+/// Whether a file is not whole.
+fn is_part(path: &Path) -> bool {
+    path.to_str().is_some_and(|name| name.ends_with(PART))
+}
 
 /// Whether a file has the name of a recording. No other file is removed.
 fn is_recording(path: &Path) -> bool {
@@ -213,6 +227,40 @@ mod tests {
         let left: Vec<bool> = paths.iter().map(|path| path.exists()).collect();
         assert_eq!(left, [false, false, false, false, true]);
         assert!(directory.join("notes.mcap").exists());
+        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_running_navigation_takes_no_place_and_stays() {
+        let directory = std::env::temp_dir().join(format!("navtree-running-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let files = RecordingFiles {
+            directory: directory.clone(),
+            max_files: 1,
+            max_bytes: 1000,
+        };
+        let path = |sec| files.path("navigate_to_pose", GoalId::ZERO, Stamp { sec, nanosec: 0 });
+        let [whole, running, killed, own] = [
+            path(1),
+            path(2).with_extension(RUNNING),
+            path(3).with_extension(RUNNING),
+            path(1).with_extension(RUNNING),
+        ];
+        for file in [&whole, &running, &killed, &own] {
+            fs::write(file, [0; 400]).unwrap();
+        }
+        let old = SystemTime::now() - MAX_PAUSE;
+        for file in [&killed, &own] {
+            File::options()
+                .write(true)
+                .open(file)
+                .unwrap()
+                .set_modified(old)
+                .unwrap();
+        }
+        files.remove_oldest(&whole);
+        let left = [&whole, &running, &killed, &own].map(|path| path.exists());
+        assert_eq!(left, [true, true, false, true]);
         fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -121,8 +121,7 @@ impl PartFile {
                 if self.0.as_ref().is_some_and(|(before, _)| *before != path) {
                     self.remove();
                 }
-                self.0 = Some((path.clone(), file));
-                files.remove_oldest(&path);
+                self.0 = Some((path, file));
                 Ok(())
             }
             Err(error) => {

@@ -221,6 +221,9 @@ impl Worker {
         if !is_due || self.occasion == Occasion::Never {
             return;
         }
+        if self.writer.take_part_failed() {
+            self.part = PartProgress::default();
+        }
         let Some((job, after)) = self.part.next(&self.recorder, self.max_part) else {
             return;
         };
