@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
+use navtree::monitor::pause::Client;
 use navtree::monitor::web::{Act, Controls, Feed, Site, Token, Visitor, server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Acts(Arc<AtomicBool>);
 
 impl Controls for Acts {
-    fn act(&self, _: Act, _: &str) -> Result<(), String> {
+    fn act(&self, _: Act, _: &str, _: Client) -> Result<(), String> {
         self.0.store(true, Ordering::Relaxed);
         Ok(())
     }

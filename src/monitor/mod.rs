@@ -3,10 +3,10 @@
 
 pub mod diagnostics;
 pub mod drawing;
-#[cfg(any(feature = "ros", test))]
 pub mod groot2;
 pub mod live;
 pub mod models;
+pub mod pause;
 #[cfg(feature = "ros")]
 mod start;
 pub mod top;

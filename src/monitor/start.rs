@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::pause::{Client, ClientPause, PauseHolders};
 use super::{diagnostics, groot2, web};
 use crate::navigator::{MonitorSettings, NodeHandles, StartError};
 
@@ -18,6 +19,12 @@ pub fn start(
     if !diagnostics_period.is_zero() {
         diagnostics::publish(node_handles, diagnostics_period)?;
     }
-    web::serve_node(node_handles, settings)?;
-    groot2::serve_groot(node_handles, &settings.groot)
+    let pause = ClientPause::new(
+        Client::Page,
+        node_handles.ticks.clone(),
+        node_handles.heartbeat.clone(),
+        PauseHolders::default(),
+    );
+    web::serve_node(node_handles, settings, &pause)?;
+    groot2::serve_groot(node_handles, &settings.groot, &pause)
 }

@@ -42,6 +42,10 @@ pub(super) enum Effect {
     Resume,
 }
 
+/// The reply for a hook at the UID that all nodes from the 65,535th on have.
+const SHARED_UID: &str = "the tree has too many nodes for Groot2: from the 65,535th on, they share one UID and can have no \
+                          breakpoint";
+
 /// The reply for a hook that does not exist.
 const NOT_FOUND: &str = "Node ID not found";
 
@@ -65,6 +69,9 @@ impl Hooks {
         let hooks: Result<Vec<Hook>, _> = list.into_iter().map(serde_json::from_value).collect();
         let hooks: Vec<Hook> = hooks.map_err(|error: serde_json::Error| error.to_string())?;
         for hook in &hooks {
+            if hook.uid == u16::MAX && count > usize::from(u16::MAX) {
+                return Err(SHARED_UID.to_owned());
+            }
             if hook.mode > 1 || hook.position > 1 {
                 return Err("mode and position are 0 or 1".to_owned());
             }
@@ -146,9 +153,14 @@ impl Hooks {
         true
     }
 
-    /// The tree runs on although it was not unlocked: a newer goal, for example.
+    /// Whether the tree is paused at a hook, as far as known here.
+    pub(super) fn is_at_one(&self) -> bool {
+        self.reached.is_some()
+    }
+
+    /// The tree runs on although it was not unlocked: there is a newer goal, or another client has resumed it.
     pub(super) fn forget_reached(&mut self) {
-        self.reached = None;
+        self.leave(self.reached, Effect::Nothing);
     }
 
     /// Ends the pause if it is at this place.
@@ -161,5 +173,23 @@ impl Hooks {
             return Effect::Resume;
         }
         before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nodes_that_share_a_uid_have_no_hooks() {
+        let insert = |uid: u16, count| {
+            let json = format!(
+                r#"{{"enabled":true,"uid":{uid},"mode":0,"once":false,"desired_status":"","position":0}}"#
+            );
+            Hooks::default().insert(json.as_bytes(), count)
+        };
+        assert!(insert(65_535, 65_535).is_ok());
+        assert!(insert(65_534, 65_536).is_ok());
+        assert!(insert(65_535, 65_536).unwrap_err().contains("65,535th"));
     }
 }

@@ -28,3 +28,4 @@ mod zmtp;
 
 #[cfg(feature = "ros")]
 pub use node::serve_groot;
+pub use server::{Endpoint, Listeners};

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use super::publisher::Publisher;
 use super::server::{Endpoint, Listeners};
-use super::tree_xml::tree_xml;
-use crate::monitor::web::{NodeControls, shown};
+use crate::monitor::pause::{Client, ClientPause};
+use crate::monitor::web::shown;
 use crate::navigator::{GrootSettings, NodeHandles, StartError};
 use crate::record::event::{Event, Record};
 use crate::record::stored::StoredRecord;
@@ -21,8 +20,12 @@ const IDLE_PERIOD: Duration = Duration::from_millis(200);
 ///
 /// # Errors
 /// There is no thread. A port that cannot be opened is logged: the robot drives without Groot2.
-pub fn serve_groot(node_handles: &NodeHandles, settings: &[GrootSettings]) -> Result<(), StartError> {
-    let Some((records, totals)) = node_handles.records.as_ref().filter(|_| !settings.is_empty()) else {
+pub fn serve_groot(
+    node_handles: &NodeHandles,
+    settings: &[GrootSettings],
+    pause: &ClientPause,
+) -> Result<(), StartError> {
+    let Some((records, _)) = node_handles.records.as_ref().filter(|_| !settings.is_empty()) else {
         return Ok(());
     };
     let mut served: Vec<Served> = Vec::new();
@@ -42,12 +45,11 @@ pub fn serve_groot(node_handles: &NodeHandles, settings: &[GrootSettings]) -> Re
             }
         };
         let registry = node_handles.library.registry().clone();
-        let controls = NodeControls::new("Groot2", node_handles.clone(), totals.clone());
-        let make_xml = Box::new(move |def: &crate::bt::TreeDef| tree_xml(def, &registry));
+        let pause = Box::new(pause.of(Client::Groot2(*port)));
         served.push(Served {
             port: *port,
             actions: vec![action],
-            endpoint: Endpoint::new(Publisher::new(Box::new(controls), make_xml)),
+            endpoint: Endpoint::new(pause, registry),
             listeners: Some(listeners),
             is_current: false,
         });
@@ -94,7 +96,7 @@ fn run(reader: &Reader, mut served: Vec<Served>) -> std::io::Result<()> {
                 }
             }
             served.iter().for_each(|one| one.endpoint.publish());
-            let is_watched = served.iter().any(|one| one.endpoint.publisher().is_watched());
+            let is_watched = served.iter().any(|one| one.endpoint.is_watched());
             tokio::time::sleep(if is_watched { PERIOD } else { IDLE_PERIOD }).await;
         }
     })
@@ -107,12 +109,12 @@ impl Served {
             if self.is_current
                 && let StoredRecord::Began(stored) = StoredRecord::of(&record.event)
             {
-                self.endpoint.publisher().begin(&navigation.tree, &stored);
+                self.endpoint.begin(&navigation.tree, &stored);
             }
         } else if self.is_current
             && let Some(stored) = shown(&record.event)
         {
-            self.endpoint.publisher().take(record.time, &stored);
+            self.endpoint.take(record.time, &stored);
         }
     }
 }

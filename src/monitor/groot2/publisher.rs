@@ -7,9 +7,9 @@ use super::board::Board;
 use super::hooks::{Effect, Hooks};
 use super::request::{RequestHeader, RequestKind, breakpoint_reached, error_reply};
 use super::transitions::Transitions;
-use super::tree_xml::{order, uid};
-use crate::bt::{NodeIndex, NodeStatus, Time, TreeDef};
-use crate::monitor::web::{Act, Controls};
+use super::tree_xml::{order, tree_xml, uid};
+use crate::bt::{NodeIndex, NodeStatus, Registry, Time, TreeDef};
+use crate::monitor::pause::PauseControl;
 use crate::record::stored::{StoredNavigation, StoredRecord};
 
 /// Time without a request after which the client counts as gone: its breakpoints are disabled and the tree runs on.
@@ -18,9 +18,6 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// The reply to a request without its second part.
 const TWO_PARTS: &str = "must be 2 parts message";
 
-/// Makes the XML of a tree.
-pub(super) type MakeXml = Box<dyn Fn(&TreeDef) -> String + Send>;
-
 /// What one endpoint publishes.
 pub(super) struct Publisher {
     /// Another one for another tree: clients then request the tree again.
@@ -28,8 +25,8 @@ pub(super) struct Publisher {
     tree: Option<PublishedTree>,
     hooks: Hooks,
     transitions: Transitions,
-    controls: Box<dyn Controls>,
-    make_xml: MakeXml,
+    pause: Box<dyn PauseControl>,
+    registry: Registry,
     /// The messages about breakpoints that were reached and that are not sent yet.
     notifications: Vec<Vec<Vec<u8>>>,
     /// The time of the last request on a clock that this computer does not set; `None`: the client has gone.
@@ -50,14 +47,14 @@ struct PublishedTree {
 
 impl Publisher {
     /// A publisher without a tree.
-    pub(super) fn new(controls: Box<dyn Controls>, make_xml: MakeXml) -> Self {
+    pub(super) fn new(pause: Box<dyn PauseControl>, registry: Registry) -> Self {
         Self {
             uuid: random_uuid(),
             tree: None,
             hooks: Hooks::default(),
             transitions: Transitions::default(),
-            controls,
-            make_xml,
+            pause,
+            registry,
             notifications: Vec::new(),
             last_request: None,
             now: Time::ZERO,
@@ -79,7 +76,7 @@ impl Publisher {
                 }
                 self.tree = Some(PublishedTree {
                     def: Arc::clone(def),
-                    xml: (self.make_xml)(def).into_bytes(),
+                    xml: tree_xml(def, &self.registry).into_bytes(),
                     order: order(def),
                     codes: vec![0; def.len()],
                     board,
@@ -110,13 +107,16 @@ impl Publisher {
 
     /// Pauses the tree at a breakpoint.
     fn reach(&mut self, uid: u16, from: NodeStatus, to: NodeStatus) {
+        if self.hooks.is_at_one() && !self.pause.is_held() {
+            self.hooks.forget_reached();
+        }
         let begins = from != NodeStatus::Running && to != NodeStatus::Idle;
         let is_reached =
             (begins && self.hooks.reach(uid, 0)) || (to.is_completed() && self.hooks.reach(uid, 1));
         if !is_reached {
             return;
         }
-        if let Err(reason) = self.controls.act(Act::Pause, "") {
+        if let Err(reason) = self.pause.pause() {
             tracing::warn!("Groot2: the breakpoint at node {uid} does not pause the tree: {reason}");
         }
         let mut number = [0; 4];
@@ -139,7 +139,6 @@ impl Publisher {
     }
 
     /// Whether there is a client.
-    #[cfg(feature = "ros")]
     pub(super) fn is_watched(&self) -> bool {
         self.last_request.is_some()
     }
@@ -207,7 +206,7 @@ impl Publisher {
 
     fn do_effect(&self, effect: Effect) {
         if effect == Effect::Resume
-            && let Err(reason) = self.controls.act(Act::Resume, "")
+            && let Err(reason) = self.pause.release()
         {
             tracing::warn!("Groot2: the tree is not resumed: {reason}");
         }

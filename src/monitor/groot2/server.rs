@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, TcpListener as StdListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, broadcast, mpsc};
 use tokio::time::timeout;
@@ -12,12 +13,17 @@ use tokio::time::timeout;
 use super::publisher::Publisher;
 use super::request::error_reply;
 use super::zmtp::{self, Message, ZmtpError};
-use crate::bt::Time;
+use crate::bt::{Registry, Time, TreeDef};
+use crate::monitor::pause::PauseControl;
+use crate::record::stored::{StoredNavigation, StoredRecord};
 
 /// Maximum number of connections of a socket. Further ones are closed at once.
 const MAX_CONNECTIONS: usize = 16;
 /// Maximum time for the handshake, and for the writing of a reply.
 const IO_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time without a message after which a connection is closed, so that those that a client has forgotten keep no place.
+/// ZeroMQ's clients connect again by themselves.
+const IDLE_LIMIT: Duration = Duration::from_secs(60);
 /// Number of messages that wait for a client. A slower client loses some.
 const QUEUE: usize = 64;
 /// Maximum number of prefixes that a client may subscribe, and their maximum size.
@@ -27,14 +33,22 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// An endpoint: replies on a port, and publishes on the next one.
 #[derive(Clone)]
-pub(super) struct Endpoint {
+pub struct Endpoint {
     publisher: Arc<Mutex<Publisher>>,
     messages: broadcast::Sender<Arc<Vec<Vec<u8>>>>,
     begin: Instant,
+    idle_limit: Duration,
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint").finish_non_exhaustive()
+    }
 }
 
 /// The listeners of an endpoint.
-pub(super) struct Listeners {
+#[derive(Debug)]
+pub struct Listeners {
     reply: StdListener,
     publish: StdListener,
 }
@@ -44,7 +58,7 @@ impl Listeners {
     ///
     /// # Errors
     /// A port is in use, or there is no next one.
-    pub(super) fn bind(port: u16) -> io::Result<Self> {
+    pub fn bind(port: u16) -> io::Result<Self> {
         let bind = |port: u16| {
             let listener = StdListener::bind((Ipv4Addr::LOCALHOST, port))?;
             listener.set_nonblocking(true)?;
@@ -74,23 +88,48 @@ impl Listeners {
 }
 
 impl Endpoint {
-    /// An endpoint of a publisher.
-    pub(super) fn new(publisher: Publisher) -> Self {
+    /// An endpoint without a tree. `pause`: the pause of its breakpoints; `registry`: the nodes, for their models.
+    pub fn new(pause: Box<dyn PauseControl>, registry: Registry) -> Self {
         Self {
-            publisher: Arc::new(Mutex::new(publisher)),
+            publisher: Arc::new(Mutex::new(Publisher::new(pause, registry))),
             messages: broadcast::Sender::new(QUEUE),
             begin: Instant::now(),
+            idle_limit: IDLE_LIMIT,
         }
     }
 
-    /// The publisher.
-    pub(super) fn publisher(&self) -> MutexGuard<'_, Publisher> {
+    /// The same with another limit for idle connections.
+    #[cfg(test)]
+    pub(super) fn with_idle_limit(self, idle_limit: Duration) -> Self {
+        Self { idle_limit, ..self }
+    }
+
+    fn publisher(&self) -> MutexGuard<'_, Publisher> {
         self.publisher.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A navigation begins.
+    pub fn begin(&self, def: &Arc<TreeDef>, navigation: &StoredNavigation) {
+        self.publisher().begin(def, navigation);
+    }
+
+    /// Takes a record of the run.
+    pub fn take(&self, time: Time, record: &StoredRecord) {
+        self.publisher().take(time, record);
+    }
+
+    /// Whether there is a client.
+    pub fn is_watched(&self) -> bool {
+        self.publisher().is_watched()
+    }
+
     /// Sends what is to be published, and looks whether the client is still there.
-    pub(super) fn publish(&self) {
-        let now = self.now();
+    pub fn publish(&self) {
+        self.publish_at(self.now());
+    }
+
+    /// The same at a time since the endpoint was made.
+    pub(super) fn publish_at(&self, now: Time) {
         let mut publisher = self.publisher();
         publisher.check_heartbeat(now);
         for message in publisher.take_notifications() {
@@ -104,23 +143,39 @@ impl Endpoint {
     }
 
     /// Serves until it is dropped.
-    pub(super) async fn serve(self, listeners: Listeners) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// A listener cannot be used.
+    pub async fn serve(self, listeners: Listeners) -> io::Result<()> {
         let reply = accept(listeners.reply, |stream| {
             let endpoint = self.clone();
             async move { endpoint.reply(stream).await }
         });
         let publish = accept(listeners.publish, |stream| {
-            let messages = self.messages.subscribe();
-            async move { publish(stream, messages).await }
+            let endpoint = self.clone();
+            async move { endpoint.send_messages(stream).await }
         });
         tokio::try_join!(reply, publish).map(|((), ())| ())
     }
 
+    /// Serves a connection until its client ends it or does what the protocol does not allow: requests, or the
+    /// subscription of messages.
+    pub async fn serve_connection<S>(&self, stream: S, is_subscriber: bool)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let _ = match is_subscriber {
+            true => self.send_messages(stream).await,
+            false => self.reply(stream).await,
+        };
+    }
+
     /// Answers the requests of a connection.
-    async fn reply(&self, mut stream: TcpStream) -> Result<(), ZmtpError> {
+    async fn reply<S: AsyncRead + AsyncWrite + Unpin>(&self, mut stream: S) -> Result<(), ZmtpError> {
         in_time(zmtp::shake_hands(&mut stream, "REP", &["REQ", "DEALER"])).await?;
         loop {
-            let frames = match zmtp::read(&mut stream).await? {
+            let message = timeout(self.idle_limit, zmtp::read(&mut stream)).await;
+            let frames = match message.map_err(|_| IDLE)?? {
                 Message::Frames(frames) => frames,
                 Message::Command(name, data) => {
                     if let Some(pong) = zmtp::pong(&name, &data) {
@@ -142,7 +197,59 @@ impl Endpoint {
             in_time(zmtp::write(&mut stream, &answer)).await?;
         }
     }
+
+    /// Publishes to one subscriber.
+    async fn send_messages<S: AsyncRead + AsyncWrite + Unpin>(&self, mut stream: S) -> Result<(), ZmtpError> {
+        let mut messages = self.messages.subscribe();
+        in_time(zmtp::shake_hands(&mut stream, "PUB", &["SUB", "XSUB"])).await?;
+        let (mut reader, mut writer) = tokio::io::split(stream);
+        let topics = Mutex::new(Vec::new());
+        let (pongs, mut answers) = mpsc::channel(1);
+        let read = async {
+            loop {
+                let message = zmtp::read(&mut reader).await?;
+                if let Message::Command(name, data) = &message
+                    && let Some(pong) = zmtp::pong(name, data)
+                {
+                    // The writer ends together with this task.
+                    let _ = pongs.send(pong).await;
+                }
+                let mut topics = topics.lock().unwrap_or_else(PoisonError::into_inner);
+                subscribe(&mut topics, &message)?;
+            }
+        };
+        let write = async {
+            loop {
+                tokio::select! {
+                    () = tokio::time::sleep(self.idle_limit) => {
+                        // A subscriber says nothing. The requests of the same client show that it is still there.
+                        if !self.is_watched() {
+                            return Err(IDLE);
+                        }
+                    }
+                    Some(pong) = answers.recv() => in_time(zmtp::write_command(&mut writer, &pong)).await?,
+                    message = messages.recv() => match message {
+                        Ok(message) => {
+                            let is_wanted = is_subscribed(&topics.lock().unwrap_or_else(PoisonError::into_inner), &message);
+                            if is_wanted {
+                                in_time(zmtp::write(&mut writer, &message)).await?;
+                            }
+                        }
+                        Err(broadcast::error::RecvError::Lagged(_)) => {}
+                        Err(broadcast::error::RecvError::Closed) => return Ok(()),
+                    },
+                }
+            }
+        };
+        tokio::select! {
+            ended = read => ended,
+            ended = write => ended,
+        }
+    }
 }
+
+/// The end of an idle connection.
+const IDLE: ZmtpError = ZmtpError::Protocol("no message for too long");
 
 /// An operation with a time limit.
 async fn in_time<T>(operation: impl Future<Output = Result<T, ZmtpError>>) -> Result<T, ZmtpError> {
@@ -175,51 +282,6 @@ where
             }
             drop(place);
         });
-    }
-}
-
-/// Publishes to one subscriber.
-async fn publish(
-    mut stream: TcpStream,
-    mut messages: broadcast::Receiver<Arc<Vec<Vec<u8>>>>,
-) -> Result<(), ZmtpError> {
-    in_time(zmtp::shake_hands(&mut stream, "PUB", &["SUB", "XSUB"])).await?;
-    let (mut reader, mut writer) = stream.into_split();
-    let topics = Mutex::new(Vec::new());
-    let (pongs, mut answers) = mpsc::channel(1);
-    let read = async {
-        loop {
-            let message = zmtp::read(&mut reader).await?;
-            if let Message::Command(name, data) = &message
-                && let Some(pong) = zmtp::pong(name, data)
-            {
-                // The writer ends together with this task.
-                let _ = pongs.send(pong).await;
-            }
-            let mut topics = topics.lock().unwrap_or_else(PoisonError::into_inner);
-            subscribe(&mut topics, &message)?;
-        }
-    };
-    let write = async {
-        loop {
-            tokio::select! {
-                Some(pong) = answers.recv() => in_time(zmtp::write_command(&mut writer, &pong)).await?,
-                message = messages.recv() => match message {
-                    Ok(message) => {
-                        let is_wanted = is_subscribed(&topics.lock().unwrap_or_else(PoisonError::into_inner), &message);
-                        if is_wanted {
-                            in_time(zmtp::write(&mut writer, &message)).await?;
-                        }
-                    }
-                    Err(broadcast::error::RecvError::Lagged(_)) => {}
-                    Err(broadcast::error::RecvError::Closed) => return Ok(()),
-                },
-            }
-        }
-    };
-    tokio::select! {
-        ended = read => ended,
-        ended = write => ended,
     }
 }
 

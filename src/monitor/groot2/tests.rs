@@ -6,29 +6,44 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::publisher::Publisher;
-use super::server::{Endpoint, Listeners};
-use super::tree_xml::tree_xml;
+use super::{Endpoint, Listeners};
 use crate::bt::builder::{forest, inverter, leaf, sequence, subtree, tree};
 use crate::bt::{HaltReason, Registry, Time, Tree, compile};
-use crate::monitor::web::{Act, Controls, shown};
+use crate::monitor::pause::PauseControl;
+use crate::monitor::web::shown;
 use crate::record::event::{Event, Navigation};
 use crate::record::stored::StoredRecord;
 use crate::record::{Stream, Tracer};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-#[derive(Clone, Default)]
-struct Acts(Arc<Mutex<Vec<Act>>>);
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Act {
+    Pause,
+    Release,
+}
 
-impl Controls for Acts {
-    fn act(&self, act: Act, _goal: &str) -> Result<(), String> {
-        self.0.lock().unwrap().push(act);
+/// Remembers what was asked of it, and whether the pause is held.
+#[derive(Clone, Default)]
+struct Acts(Arc<Mutex<(Vec<Act>, bool)>>);
+
+impl PauseControl for Acts {
+    fn pause(&self) -> Result<(), String> {
+        let mut acts = self.0.lock().unwrap();
+        acts.0.push(Act::Pause);
+        acts.1 = true;
         Ok(())
     }
 
-    fn metrics(&self) -> String {
-        String::new()
+    fn release(&self) -> Result<(), String> {
+        let mut acts = self.0.lock().unwrap();
+        acts.0.push(Act::Release);
+        acts.1 = false;
+        Ok(())
+    }
+
+    fn is_held(&self) -> bool {
+        self.0.lock().unwrap().1
     }
 }
 
@@ -66,9 +81,12 @@ fn example() -> Tree {
 
 impl Rig {
     fn new() -> Self {
+        Self::with_idle_limit(TIMEOUT)
+    }
+
+    fn with_idle_limit(idle_limit: Duration) -> Self {
         let acts = Acts::default();
-        let make_xml = Box::new(|def: &crate::bt::TreeDef| tree_xml(def, &registry()));
-        let endpoint = Endpoint::new(Publisher::new(Box::new(acts.clone()), make_xml));
+        let endpoint = Endpoint::new(Box::new(acts.clone()), registry()).with_idle_limit(idle_limit);
         // Another test may take the next port in between.
         let listeners = (0..100).find_map(|_| Listeners::bind_any().ok()).unwrap();
         let [reply, publish] = listeners.addresses().unwrap();
@@ -98,7 +116,7 @@ impl Rig {
         let StoredRecord::Began(stored) = StoredRecord::of(&Event::Began(Box::new(navigation))) else {
             panic!("not the beginning");
         };
-        self.endpoint.publisher().begin(&def, &stored);
+        self.endpoint.begin(&def, &stored);
         self.tree
             .set_observer(Some(Box::new(Tracer::new(self.stream.clone(), &def))));
     }
@@ -115,7 +133,7 @@ impl Rig {
         while let Some(batch) = reader.read() {
             for record in batch.records.iter() {
                 if let Some(stored) = shown(&record.event) {
-                    self.endpoint.publisher().take(record.time, &stored);
+                    self.endpoint.take(record.time, &stored);
                 }
             }
         }
@@ -127,7 +145,7 @@ impl Rig {
     }
 
     fn acts(&self) -> Vec<Act> {
-        std::mem::take(&mut self.acts.0.lock().unwrap())
+        std::mem::take(&mut self.acts.0.lock().unwrap().0)
     }
 }
 
@@ -370,17 +388,38 @@ fn a_breakpoint_pauses_the_tree_until_it_is_unlocked() {
     );
     assert!(rig.acts().is_empty());
     client.content(b'U', Some(unlock(6, "SKIPPED").as_bytes()));
-    assert_eq!(rig.acts(), [Act::Resume]);
+    assert_eq!(rig.acts(), [Act::Release]);
     assert_eq!(client.content(b'D', None), b"[]", "it was for once");
     // A client that goes leaves no paused tree behind.
     client.content(b'I', Some(&hook(1, 0, false)));
     rig.tree.halt(HaltReason::Preempted, Time::from_millis(rig.time));
     rig.tick();
     assert_eq!(rig.acts(), [Act::Pause]);
-    rig.endpoint
-        .publisher()
-        .check_heartbeat(Time::ZERO + TIMEOUT + TIMEOUT);
-    assert_eq!(rig.acts(), [Act::Resume]);
+    rig.endpoint.publish_at(Time::ZERO + TIMEOUT + TIMEOUT);
+    assert_eq!(rig.acts(), [Act::Release]);
+}
+
+#[test]
+fn a_breakpoint_pauses_again_after_another_client_has_resumed() {
+    let mut rig = Rig::new();
+    rig.begin();
+    let mut client = rig.client();
+    client.content(b'I', Some(&hook(1, 0, false)));
+    for round in 0..2 {
+        rig.tick();
+        assert_eq!(rig.acts(), [Act::Pause], "round {round}");
+        rig.acts.0.lock().unwrap().1 = false;
+        rig.tree.halt(HaltReason::Preempted, Time::from_millis(rig.time));
+    }
+}
+
+#[test]
+fn idle_connections_are_closed() {
+    let rig = Rig::with_idle_limit(Duration::from_millis(50));
+    let mut closed = [rig.client(), Client::connect(rig.publish, "SUB")];
+    for client in &mut closed {
+        assert_eq!(client.0.read(&mut [0]).unwrap(), 0);
+    }
 }
 
 #[test]
@@ -447,6 +486,64 @@ fn malformed_frames_end_their_connection_only() {
         ends(rig.client(), &bytes);
     }
     assert_eq!(good.content(b'D', None), b"[]");
+}
+
+/// Sends bytes over a connection in memory. Returns what comes back.
+fn talk(endpoint: &Endpoint, is_subscriber: bool, bytes: &[u8]) -> Vec<u8> {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (mut client, server) = tokio::io::duplex(1 << 20);
+        let served = endpoint.serve_connection(server, is_subscriber);
+        let client = async move {
+            let _ = client.write_all(bytes).await;
+            let _ = client.shutdown().await;
+            let mut answer = Vec::new();
+            let _ = client.read_to_end(&mut answer).await;
+            answer
+        };
+        tokio::join!(client, served).0
+    })
+}
+
+#[test]
+fn any_frames_end_their_connection_only() {
+    use proptest::collection::vec;
+    use proptest::prelude::{ProptestConfig, any};
+
+    let mut rig = Rig::new();
+    rig.begin();
+    let frames = vec((0_u8..8, vec(any::<u8>(), 0..300)), 0..12);
+    proptest::proptest!(ProptestConfig::with_cases(64), |(
+        is_subscriber: bool,
+        greets: bool,
+        frames in frames,
+        cut in 0_usize..200,
+    )| {
+        let mut bytes = Vec::new();
+        if greets {
+            bytes.extend_from_slice(&greeting());
+            let kind: &[u8] = if is_subscriber { b"SUB" } else { b"REQ" };
+            let ready = [&b"\x05READY\x0bSocket-Type\0\0\0\x03"[..], kind].concat();
+            bytes.extend_from_slice(&[4, ready.len() as u8]);
+            bytes.extend_from_slice(&ready);
+        }
+        for (flags, body) in frames {
+            match flags & 2 {
+                0 => bytes.extend_from_slice(&[flags, body.len() as u8]),
+                _ => bytes.extend_from_slice(&[&[flags][..], &(body.len() as u64).to_be_bytes()].concat()),
+            }
+            bytes.extend_from_slice(&body);
+        }
+        bytes.truncate(bytes.len().saturating_sub(cut));
+        let answer = talk(&rig.endpoint, is_subscriber, &bytes);
+        assert!(answer.len() >= 64 && answer[0] == 0xff);
+    });
+    assert!(rig.client().content(b'D', None).starts_with(b"["));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::bt::{NodeIndex, NodeKind, Registry, ScopeId, TreeDef};
+use crate::bt::{NodeIndex, NodeKind, Registry, ScopeDef, ScopeId, TreeDef};
 use crate::monitor::models::write_models;
 use crate::xml::escape;
 
@@ -14,6 +14,7 @@ pub(super) fn tree_xml(def: &TreeDef, registry: &Registry) -> String {
     for (node, info) in def.nodes() {
         roots.entry(info.scope.index()).or_insert(node);
     }
+    let scopes: Vec<&ScopeDef> = def.scopes().map(|(_, scope)| scope).collect();
     for (scope, info) in def.scopes() {
         let Some(root) = roots.get(&scope.index()).copied() else {
             continue;
@@ -24,7 +25,7 @@ pub(super) fn tree_xml(def: &TreeDef, registry: &Registry) -> String {
             escape(&info.tree_id),
             escape(&info.path)
         );
-        write_nodes(def, root, &mut out);
+        write_nodes(def, &scopes, root, &mut out);
         out.push_str("  </BehaviorTree>\n");
     }
     out.push_str("  <TreeNodesModel>\n");
@@ -57,7 +58,7 @@ fn scope_of(def: &TreeDef, node: NodeIndex) -> ScopeId {
 }
 
 /// Writes a node and all below it, but not what is in another instance. Without recursion: a tree may be deep.
-fn write_nodes(def: &TreeDef, root: NodeIndex, out: &mut String) {
+fn write_nodes(def: &TreeDef, scopes: &[&ScopeDef], root: NodeIndex, out: &mut String) {
     enum Step {
         Open(NodeIndex, usize),
         Close(NodeIndex, usize),
@@ -72,7 +73,7 @@ fn write_nodes(def: &TreeDef, root: NodeIndex, out: &mut String) {
                 let own = |child: &NodeIndex| scope_of(def, *child) == scope_of(def, node);
                 let children: Vec<NodeIndex> = def.children(node).filter(own).collect();
                 let end = if children.is_empty() { "/" } else { "" };
-                let _ = writeln!(out, "{:1$}<{2}{end}>", "", depth * 2, tag(def, node));
+                let _ = writeln!(out, "{:1$}<{2}{end}>", "", depth * 2, tag(def, scopes, node));
                 if !children.is_empty() {
                     steps.push(Step::Close(node, depth));
                     steps.extend(
@@ -95,13 +96,13 @@ fn element(def: &TreeDef, node: NodeIndex) -> &str {
 }
 
 /// The start tag of a node, without its brackets.
-fn tag(def: &TreeDef, node: NodeIndex) -> String {
+fn tag(def: &TreeDef, scopes: &[&ScopeDef], node: NodeIndex) -> String {
     let info = def.node(node);
     let mut tag = element(def, node).to_owned();
     if info.kind == NodeKind::SubTree {
         let instance = def.children(node).next().map(|child| scope_of(def, child));
-        let instance = def.scopes().find(|(scope, _)| Some(*scope) == instance);
-        let (id, path) = instance.map_or(("", ""), |(_, scope)| (&*scope.tree_id, &*scope.path));
+        let instance = instance.and_then(|scope| scopes.get(scope.index() as usize));
+        let (id, path) = instance.map_or(("", ""), |scope| (&*scope.tree_id, &*scope.path));
         let _ = write!(tag, " ID=\"{}\" _fullpath=\"{}\"", escape(id), escape(path));
     } else {
         let _ = write!(tag, " name=\"{}\"", escape(&info.name));

@@ -45,8 +45,6 @@ pub use live::LiveRun;
 #[cfg(any(feature = "ros", test))]
 pub(super) use live::shown;
 #[cfg(feature = "ros")]
-pub(super) use node::NodeControls;
-#[cfg(feature = "ros")]
 pub use node::serve_node;
 pub(super) use node_report::NodeReport;
 pub(super) use run_head::{Mode, RunHead};

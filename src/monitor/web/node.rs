@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use super::live::LiveRun;
 use super::metrics::{Numbers, metrics};
 use super::node_report::{NodeReport, StoppingGoal};
-use super::pause_watch::{PauseRequested, PauseWatch};
+use super::pause_watch::PauseWatch;
 use super::run_head::stored_problems;
 use super::site::{Act, Controls, Site};
 use super::token::Token;
 use super::{Feed, server};
+use crate::monitor::pause::{Client, ClientPause, PauseControl, TIMEOUT, wait};
 use crate::navigator::{MonitorSettings, NodeHandles, Pending, StartError, TickStatus, Unacknowledged};
 use crate::record::Totals;
 
@@ -19,8 +20,6 @@ use crate::record::Totals;
 const PERIOD: Duration = Duration::from_millis(50);
 /// The same while nobody watches. The stream keeps a second for a reader.
 const IDLE_PERIOD: Duration = Duration::from_millis(400);
-/// Maximum time that an act waits for the tick thread.
-const ACT_TIMEOUT: Duration = Duration::from_millis(300);
 /// Maximum time that a request for the metrics waits for the tick thread.
 const METRICS_TIMEOUT: Duration = Duration::from_millis(50);
 /// What the client of a goal is told that was cancelled on the page.
@@ -33,7 +32,11 @@ const STATUS_LOOKS: u32 = 5;
 /// # Errors
 /// The token is not usable, or there is no thread. A port that cannot be opened is logged: the robot drives without its
 /// page.
-pub fn serve_node(node_handles: &NodeHandles, settings: &MonitorSettings) -> Result<(), StartError> {
+pub fn serve_node(
+    node_handles: &NodeHandles,
+    settings: &MonitorSettings,
+    pause: &ClientPause,
+) -> Result<(), StartError> {
     let (Some(port), Some((records, totals))) = (settings.port, &node_handles.records) else {
         return Ok(());
     };
@@ -59,20 +62,21 @@ pub fn serve_node(node_handles: &NodeHandles, settings: &MonitorSettings) -> Res
         stored_problems(&files, &registry)
     });
     let live = LiveRun::new(records.reader(), find_problems);
-    let pause = PauseRequested::default();
     let site = Site {
         feed: live.feed().clone(),
         token,
         name: Some(settings.address.clone()),
         controls: Some(Box::new(NodeControls {
+            node_handles: node_handles.clone(),
+            totals: totals.clone(),
             pause: pause.clone(),
-            ..NodeControls::new("web page", node_handles.clone(), totals.clone())
         })),
     };
     let watched = Watched {
         node_handles: node_handles.clone(),
         live,
-        pause: PauseWatch::new(pause),
+        pause: pause.of(Client::Page),
+        pause_watch: PauseWatch::default(),
         question: None,
         status: None,
     };
@@ -128,7 +132,9 @@ fn run(listener: TcpListener, site: Site, mut watched: Watched) -> std::io::Resu
 struct Watched {
     node_handles: NodeHandles,
     live: LiveRun,
-    pause: PauseWatch,
+    /// The pause of the page.
+    pause: ClientPause,
+    pause_watch: PauseWatch,
     /// The open request to the tick thread.
     question: Option<Pending<TickStatus>>,
     status: Option<TickStatus>,
@@ -140,10 +146,14 @@ impl Watched {
         self.live.poll();
         let feed: &Feed = self.live.feed();
         let is_watched = feed.is_watched();
-        if self.pause.is_over(is_watched, Instant::now()) {
-            tracing::warn!("web page: the last page was closed: ticks are resumed");
-            // The tick thread need not answer.
-            drop(self.node_handles.ticks.resume());
+        let is_over = self
+            .pause_watch
+            .is_over(self.pause.is_held(), is_watched, Instant::now());
+        if is_over {
+            tracing::warn!("web page: the last page was closed, so its pause ends");
+            if let Err(reason) = self.pause.release() {
+                tracing::warn!("web page: ticks are not resumed yet: {reason}");
+            }
         }
         if !is_watched {
             return false;
@@ -202,60 +212,49 @@ fn leaf_name(path: &str) -> &str {
     last.split_once("::").map_or(last, |(name, _)| name)
 }
 
-/// Passes the acts of a client on to the tick thread. Each is logged.
-pub(in crate::monitor) struct NodeControls {
-    /// The client, for the log.
-    client: &'static str,
+/// Passes the acts of the page and of programs on to the tick thread. Each is logged, with its outcome.
+struct NodeControls {
     node_handles: NodeHandles,
     totals: Totals,
-    pause: PauseRequested,
+    pause: ClientPause,
 }
 
 impl NodeControls {
-    /// The controls of a client with this name.
-    pub(in crate::monitor) fn new(client: &'static str, node_handles: NodeHandles, totals: Totals) -> Self {
-        Self {
-            client,
-            node_handles,
-            totals,
-            pause: PauseRequested::default(),
+    fn try_act(&self, act: Act, goal: &str, client: Client) -> Result<(), String> {
+        let ticks = &self.node_handles.ticks;
+        match act {
+            Act::Pause => self.pause.of(client).pause(),
+            Act::Resume => self.pause.of(client).resume(),
+            Act::Step if wait(&ticks.step())? => {
+                tracing::warn!("{client}: one tick of the paused tree");
+                Ok(())
+            }
+            Act::Step => Err("no tree is paused".to_owned()),
+            Act::Cancel => {
+                let active = self.node_handles.heartbeat.active_goal();
+                let wanted = active.filter(|active| active.goal.to_string() == goal);
+                let ended = wanted.and_then(|wanted| ticks.end_goal(wanted, BY_OPERATOR));
+                match ended.map(|ended| ended.wait(TIMEOUT)) {
+                    None | Some(Ok(false)) => Err("this goal runs no longer".to_owned()),
+                    Some(Err(Unacknowledged::Never)) => Err("the tick thread has ended".to_owned()),
+                    // A leaf blocks the tick thread. The watchdog stops the robot.
+                    Some(Ok(true) | Err(Unacknowledged::NotYet)) => {
+                        tracing::warn!("{client}: the navigation goal is cancelled");
+                        Ok(())
+                    }
+                }
+            }
         }
     }
 }
 
 impl Controls for NodeControls {
-    fn act(&self, act: Act, goal: &str) -> Result<(), String> {
-        tracing::warn!("{}: {}", self.client, act.words());
-        let ticks = &self.node_handles.ticks;
-        let answered = match act {
-            Act::Pause => {
-                self.pause.set(true);
-                ticks.pause().wait(ACT_TIMEOUT)
-            }
-            Act::Resume => {
-                self.pause.set(false);
-                ticks.resume().wait(ACT_TIMEOUT)
-            }
-            Act::Step => match ticks.step().wait(ACT_TIMEOUT) {
-                Ok(false) => return Err("no tree is paused".to_owned()),
-                stepped => stepped.map(drop),
-            },
-            Act::Cancel => {
-                let active = self.node_handles.heartbeat.active_goal();
-                let wanted = active.filter(|active| active.goal.to_string() == goal);
-                let ended = wanted.and_then(|wanted| ticks.end_goal(wanted, BY_OPERATOR));
-                match ended.map(|ended| ended.wait(ACT_TIMEOUT)) {
-                    None | Some(Ok(false)) => return Err("this goal runs no longer".to_owned()),
-                    // A leaf blocks the tick thread. The watchdog stops the robot.
-                    Some(Ok(true) | Err(Unacknowledged::NotYet)) => Ok(()),
-                    Some(Err(never)) => Err(never),
-                }
-            }
-        };
-        answered.map_err(|reason| match reason {
-            Unacknowledged::NotYet => "the tick thread does not answer: a leaf blocks it".to_owned(),
-            Unacknowledged::Never => "the tick thread has ended".to_owned(),
-        })
+    fn act(&self, act: Act, goal: &str, client: Client) -> Result<(), String> {
+        let done = self.try_act(act, goal, client);
+        if let Err(reason) = &done {
+            tracing::warn!("{client}: request {:?} is refused: {reason}", act.name());
+        }
+        done
     }
 
     fn metrics(&self) -> String {

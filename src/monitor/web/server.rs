@@ -25,7 +25,7 @@ use super::visitor::Visitor;
 /// Maximum number of connections that have shown the token. Further ones are refused.
 const MAX_TRUSTED: usize = 24;
 /// Maximum number of connections that have not shown the token. A further one takes the place of the oldest, so that
-/// strangers who keep theirs open do not keep others out.
+/// idle ones do not keep others out.
 const MAX_STRANGERS: usize = 16;
 /// Maximum size of the head of a request, in bytes: the minimum of `hyper`.
 const MAX_HEAD: usize = 8 * 1024;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Bytes;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, ORIGIN};
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::sync::mpsc;
 
@@ -15,6 +15,7 @@ use super::feed::{Cursor, Feed};
 use super::request_guard::{Refusal, check_no_body, check_source, check_token};
 use super::token::Token;
 use super::visitor::Visitor;
+use crate::monitor::pause::Client;
 
 /// Minimum time between two events for a client: the page draws 20 times a second.
 const FRAME_PERIOD: Duration = Duration::from_millis(50);
@@ -42,15 +43,11 @@ pub enum Act {
 }
 
 impl Act {
-    /// What is done, for the log.
+    /// The last part of its path.
     #[cfg(feature = "ros")]
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Pause => "ticks are paused",
-            Self::Step => "one tick of the paused tree",
-            Self::Resume => "ticks are resumed",
-            Self::Cancel => "the navigation goal is cancelled",
-        }
+    pub(super) fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(_, act)| *act == self);
+        found.map_or("", |(name, _)| name)
     }
 
     /// All acts, with the last part of their paths.
@@ -69,7 +66,7 @@ pub trait Controls: Send + Sync {
     ///
     /// # Errors
     /// The reason why it cannot be done.
-    fn act(&self, act: Act, goal: &str) -> Result<(), String>;
+    fn act(&self, act: Act, goal: &str, client: Client) -> Result<(), String>;
 
     /// The numbers of the node, in the text format of Prometheus.
     fn metrics(&self) -> String;
@@ -178,7 +175,7 @@ impl Site {
             "/events" if *request.method() == Method::GET => Ok(self.events(visitor)),
             "/metrics" if is_read => self.metrics(),
             _ => match path.strip_prefix("/act/") {
-                Some(name) if *request.method() == Method::POST => self.act(name),
+                Some(name) if *request.method() == Method::POST => self.act(name, client_of(request)),
                 Some(_) => Err((StatusCode::METHOD_NOT_ALLOWED, "acts are POST requests\n")),
                 None => Err((StatusCode::NOT_FOUND, "there is nothing here\n")),
             },
@@ -194,7 +191,7 @@ impl Site {
         Ok(text(StatusCode::OK, kind, controls.metrics().into()))
     }
 
-    fn act(&self, path: &str) -> Result<Response<ResponseBody>, Refusal> {
+    fn act(&self, path: &str, client: Client) -> Result<Response<ResponseBody>, Refusal> {
         let (name, goal) = path.split_once('/').unwrap_or((path, ""));
         let known = Act::ALL.iter().find(|(known, _)| *known == name);
         let (Some((_, act)), Some(controls)) = (known, &self.controls) else {
@@ -207,7 +204,7 @@ impl Site {
             ));
         }
         let kind = "text/plain; charset=utf-8";
-        Ok(match controls.act(*act, goal) {
+        Ok(match controls.act(*act, goal, client) {
             Ok(()) => text(StatusCode::OK, kind, "done\n".into()),
             Err(reason) => text(StatusCode::CONFLICT, kind, format!("{reason}\n").into()),
         })
@@ -222,6 +219,17 @@ impl Site {
         let kind = HeaderValue::from_static("text/event-stream");
         response.headers_mut().insert(CONTENT_TYPE, kind);
         response
+    }
+}
+
+/// The client of a request. A browser sends one of these headers with each POST request, also while the page's stream of
+/// events is interrupted.
+fn client_of<B>(request: &Request<B>) -> Client {
+    let headers = request.headers();
+    if headers.contains_key(ORIGIN) || headers.contains_key("sec-fetch-site") {
+        Client::Page
+    } else {
+        Client::Program
     }
 }
 

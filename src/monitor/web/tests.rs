@@ -9,20 +9,21 @@ use serde_json::json;
 
 use super::{Act, Controls, Feed, Site, Token, server};
 use crate::bt::Time;
+use crate::monitor::pause::Client;
 
 const TOKEN: &str = "0123456789abcdef";
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What was asked, and for which goal.
-type Asked = Arc<Mutex<Vec<(Act, String)>>>;
+/// What was asked, for which goal and by which client.
+type Asked = Arc<Mutex<Vec<(Act, String, Client)>>>;
 
 /// Remembers what was asked of it.
 #[derive(Default)]
 struct Acts(Asked);
 
 impl Controls for Acts {
-    fn act(&self, act: Act, goal: &str) -> Result<(), String> {
-        self.0.lock().unwrap().push((act, goal.to_owned()));
+    fn act(&self, act: Act, goal: &str, client: Client) -> Result<(), String> {
+        self.0.lock().unwrap().push((act, goal.to_owned(), client));
         match act {
             Act::Step => Err("the tree is not paused".to_owned()),
             _ => Ok(()),
@@ -177,11 +178,12 @@ fn acts_need_the_token_the_method_and_the_own_site() {
     );
     let (status, reason) = rig.ask("POST /act/step", &[WITH_TOKEN]);
     assert_eq!((status, reason.as_str()), (409, "the tree is not paused\n"));
-    assert_eq!(rig.ask("POST /act/cancel/0123-45", &[WITH_TOKEN]).0, 200);
+    let of_page = [WITH_TOKEN, ("Sec-Fetch-Site", "same-origin")];
+    assert_eq!(rig.ask("POST /act/cancel/0123-45", &of_page).0, 200);
     let acts = [
-        (Act::Pause, String::new()),
-        (Act::Step, String::new()),
-        (Act::Cancel, "0123-45".to_owned()),
+        (Act::Pause, String::new(), Client::Page),
+        (Act::Step, String::new(), Client::Program),
+        (Act::Cancel, "0123-45".to_owned(), Client::Page),
     ];
     assert_eq!(*rig.acts.lock().unwrap(), acts);
     for (line, headers, expected) in [

@@ -1,0 +1,222 @@
+//! The clients for which ticks are paused: the end of one client's pause does not end the pause of another.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::navigator::{Handle, Heartbeat, NavigationId, Pending, Unacknowledged};
+
+/// Maximum time that a request waits for the tick thread.
+pub(super) const TIMEOUT: Duration = Duration::from_millis(300);
+
+/// What may pause the ticks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Client {
+    /// The web page in a browser.
+    Page,
+    /// A program that uses the web page's addresses.
+    Program,
+    /// Groot2 on a port.
+    Groot2(u16),
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Page => f.write_str("web page"),
+            Self::Program => f.write_str("a program, by the web page's address"),
+            Self::Groot2(port) => write!(f, "Groot2 on port {port}"),
+        }
+    }
+}
+
+/// The pause of one client.
+pub trait PauseControl: Send + Sync {
+    /// Pauses the ticks for the client.
+    ///
+    /// # Errors
+    /// The reason why they are not paused.
+    fn pause(&self) -> Result<(), String>;
+
+    /// Ends the client's pause. Ticks are resumed if they are paused for no other client.
+    ///
+    /// # Errors
+    /// The reason why they are not resumed.
+    fn release(&self) -> Result<(), String>;
+
+    /// Whether ticks are paused for the client. Another client's resume and the end of the goal end the pause, too.
+    fn is_held(&self) -> bool;
+}
+
+/// The clients for which ticks are paused. Clones share them. A pause is about one goal and ends with it.
+#[derive(Clone, Debug, Default)]
+pub struct PauseHolders(Arc<Mutex<Vec<(Client, NavigationId)>>>);
+
+impl PauseHolders {
+    fn lock(&self) -> MutexGuard<'_, Vec<(Client, NavigationId)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ticks of a goal are paused for a client.
+    fn hold(&self, client: Client, goal: NavigationId) {
+        let mut holders = self.lock();
+        holders.retain(|(holder, of)| *holder != client && *of == goal);
+        holders.push((client, goal));
+    }
+
+    /// Ticks are no longer paused for a client. Returns whether to resume them: they were, and for no other client.
+    /// `running`: the goal whose tree runs.
+    fn release(&self, client: Client, running: Option<NavigationId>) -> bool {
+        let is_held = self.holds(client, running);
+        let mut holders = self.lock();
+        holders.retain(|(holder, goal)| *holder != client && Some(*goal) == running);
+        is_held && holders.is_empty()
+    }
+
+    /// Ticks are paused for no client.
+    fn release_all(&self) {
+        self.lock().clear();
+    }
+
+    /// Whether ticks of the goal that runs are paused for a client.
+    fn holds(&self, client: Client, running: Option<NavigationId>) -> bool {
+        let holders = self.lock();
+        running.is_some_and(|running| holders.contains(&(client, running)))
+    }
+}
+
+/// The pause of a client of a tick thread. Each of its acts is logged.
+#[derive(Clone)]
+pub struct ClientPause {
+    client: Client,
+    ticks: Handle,
+    heartbeat: Heartbeat,
+    holders: PauseHolders,
+}
+
+impl fmt::Debug for ClientPause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientPause")
+            .field("client", &self.client)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ClientPause {
+    /// The pause of a client.
+    pub fn new(client: Client, ticks: Handle, heartbeat: Heartbeat, holders: PauseHolders) -> Self {
+        Self {
+            client,
+            ticks,
+            heartbeat,
+            holders,
+        }
+    }
+
+    /// The pause of another client.
+    #[must_use]
+    pub fn of(&self, client: Client) -> Self {
+        Self {
+            client,
+            ..self.clone()
+        }
+    }
+
+    /// Ends the pause for all clients.
+    ///
+    /// # Errors
+    /// The reason why ticks are not resumed.
+    pub fn resume(&self) -> Result<(), String> {
+        self.holders.release_all();
+        wait(&self.ticks.resume())?;
+        tracing::warn!("{}: ticks are resumed", self.client);
+        Ok(())
+    }
+}
+
+impl PauseControl for ClientPause {
+    fn pause(&self) -> Result<(), String> {
+        let answer = self.ticks.pause().wait(TIMEOUT);
+        // A thread that is blocked now pauses later.
+        if answer != Err(Unacknowledged::Never)
+            && let Some(goal) = self.heartbeat.active_goal()
+        {
+            self.holders.hold(self.client, goal);
+        }
+        answer.map_err(reason)?;
+        tracing::warn!("{}: ticks are paused", self.client);
+        Ok(())
+    }
+
+    fn release(&self) -> Result<(), String> {
+        if !self.holders.release(self.client, self.heartbeat.active_goal()) {
+            return Ok(());
+        }
+        wait(&self.ticks.resume())?;
+        tracing::warn!("{}: ticks are resumed", self.client);
+        Ok(())
+    }
+
+    fn is_held(&self) -> bool {
+        self.holders.holds(self.client, self.heartbeat.active_goal())
+    }
+}
+
+/// Waits for the tick thread.
+///
+/// # Errors
+/// The reason why there is no answer.
+pub(super) fn wait<T>(request: &Pending<T>) -> Result<T, String> {
+    request.wait(TIMEOUT).map_err(reason)
+}
+
+fn reason(unacknowledged: Unacknowledged) -> String {
+    match unacknowledged {
+        Unacknowledged::NotYet => "the tick thread does not answer: a leaf blocks it".to_owned(),
+        Unacknowledged::Never => "the tick thread has ended".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Client::{Groot2, Page, Program};
+    use super::*;
+    use crate::goal::GoalId;
+    use crate::navigator::NavigatorKind;
+
+    fn goal(number: u8) -> NavigationId {
+        NavigationId {
+            kind: NavigatorKind::ToPose,
+            goal: GoalId([number; 16]),
+        }
+    }
+
+    #[test]
+    fn a_client_ends_its_own_pause_only() {
+        let holders = PauseHolders::default();
+        holders.hold(Page, goal(1));
+        assert!(!holders.release(Groot2(1667), Some(goal(1))), "Groot2 has gone");
+        assert!(holders.holds(Page, Some(goal(1))));
+        holders.hold(Groot2(1667), goal(1));
+        assert!(
+            !holders.release(Page, Some(goal(1))),
+            "the page was closed at a breakpoint"
+        );
+        assert!(holders.release(Groot2(1667), Some(goal(1))));
+        assert!(!holders.release(Groot2(1667), Some(goal(1))), "once");
+    }
+
+    #[test]
+    fn a_resume_and_the_end_of_the_goal_end_all_pauses() {
+        let holders = PauseHolders::default();
+        holders.hold(Program, goal(1));
+        holders.release_all();
+        assert!(!holders.holds(Program, Some(goal(1))));
+        holders.hold(Page, goal(1));
+        let next = Some(goal(2));
+        assert!(!holders.holds(Page, next) && !holders.holds(Page, None));
+        holders.hold(Program, goal(2));
+        assert!(!holders.release(Page, next), "it paused an earlier goal");
+        assert!(holders.release(Program, next));
+    }
+}
