@@ -12,6 +12,8 @@ use crate::bt::Time;
 
 /// Lines of the goals and of the log.
 const SHORT: usize = 20;
+/// Time for the state of the tick thread, which a leaf may block.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Width of the text.
 const WIDTH: usize = 120;
 
@@ -22,10 +24,18 @@ const WIDTH: usize = 120;
 pub fn once(sources: Vec<Source>, at: Option<Duration>, timeout: Duration) -> Result<String, String> {
     let deadline = Instant::now() + timeout;
     let (mut screen, updates) = open(sources).map_err(|error| error.to_string())?;
-    while screen.robots.iter().any(|robot| !robot.is_up_to_date) {
-        let left = deadline.saturating_duration_since(Instant::now());
+    let report_deadline = deadline.min(Instant::now() + REPORT_TIMEOUT);
+    loop {
+        let is_behind = screen.robots.iter().any(|robot| !robot.is_up_to_date);
+        let is_incomplete = screen.robots.iter().any(|robot| robot.report.is_incomplete());
+        if !is_behind && !is_incomplete {
+            break;
+        }
+        let until = if is_behind { deadline } else { report_deadline };
+        let left = until.saturating_duration_since(Instant::now());
         match updates.recv_timeout(left) {
             Ok((number, update)) => screen.robots[number].take(update),
+            Err(_) if !is_behind => break,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 return Err(format!("no complete answer within {} s", timeout.as_secs_f64()));
             }

@@ -221,7 +221,9 @@ fn a_node_is_shown_as_it_runs() {
         ),
         change(10, ChangeKind::Ticked(1_500_000, 2)),
     ]);
-    feed.set_node(&json!({"paused": true, "goals": [{"leaf": "Spin", "server": "/spin", "state": "canceling (preempted)"}]}));
+    feed.set_node(&json!({"paused": true, "goals": [{"leaf": "Spin", "server": "/spin", "state": "canceling (preempted)"}],
+               "counters": {"ticks": {"missed": 7, "skipped": 0, "lateness": [1000, 2000, 3000]}, "records_lost": 5,
+                            "counts": [["goals", [["succeeded", 4]]], ["leaf_halts", [["preempted", 2]]]]}}));
     feed.push(vec![
         change(60, ChangeKind::Halted(1, HaltReason::Preempted)),
         change(60, ChangeKind::Status(1, NodeStatus::Idle)),
@@ -239,6 +241,9 @@ fn a_node_is_shown_as_it_runs() {
         "▶ Right (Wait)",
         "1 ticks, 2 missed",
         "last 1.500 ms",
+        "late by 1.0µs, 99 % at most 2.0µs, longest 3.0µs",
+        "since the start: 7 missed, 0 skipped, 5 records lost",
+        "goals: succeeded 4",
         "goal  \u{fffd}[2J",
         "the navigator",
         "canceling (preempted)",
@@ -253,7 +258,26 @@ fn a_node_is_shown_as_it_runs() {
     )
     .unwrap();
     assert_eq!(text.matches("▶ Right (Wait)").count(), 2);
+    assert_eq!(text.matches("leaf halts: preempted 2").count(), 2);
     assert!(!text.contains('\u{1b}'));
+}
+
+#[test]
+fn the_text_waits_for_the_counters_of_a_node() {
+    let feed = Feed::new(1 << 20);
+    let address = serve(&feed);
+    feed.begin(&head(), Time::ZERO);
+    feed.set_node(&json!({"acts": true}));
+    let node = std::thread::spawn(move || {
+        let deadline = std::time::Instant::now() + TIMEOUT;
+        while !feed.is_watched() && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        feed.set_node(&json!({"acts": true, "counters": {"ticks": {"missed": 7}}}));
+    });
+    let text = once(vec![Source::Node(address)], None, TIMEOUT).unwrap();
+    assert!(text.contains("since the start: 7 missed"), "{text}");
+    node.join().unwrap();
 }
 
 #[test]

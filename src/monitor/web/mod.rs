@@ -23,6 +23,7 @@ mod live;
 mod metrics;
 #[cfg(feature = "ros")]
 mod node;
+mod node_counters;
 mod node_report;
 #[cfg(any(feature = "ros", test))]
 mod pause_watch;

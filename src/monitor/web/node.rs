@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::live::LiveRun;
 use super::metrics::{Numbers, metrics};
+use super::node_counters::NodeCounters;
 use super::node_report::{NodeReport, StoppingGoal};
 use super::pause_watch::PauseWatch;
 use super::run_head::stored_problems;
@@ -77,6 +78,7 @@ pub fn serve_node(
         live,
         pause: pause.of(Client::Page),
         pause_watch: PauseWatch::default(),
+        totals: totals.clone(),
         question: None,
         status: None,
     };
@@ -135,6 +137,7 @@ struct Watched {
     /// The pause of the page.
     pause: ClientPause,
     pause_watch: PauseWatch,
+    totals: Totals,
     /// The open request to the tick thread.
     question: Option<Pending<TickStatus>>,
     status: Option<TickStatus>,
@@ -156,6 +159,12 @@ impl Watched {
             }
         }
         if !is_watched {
+            // A client that connects later gets no old numbers.
+            (self.status, self.question) = (None, None);
+            feed.set_node(&NodeReport {
+                acts: true,
+                ..NodeReport::default()
+            });
             return false;
         }
         if let Some(answer) = self.question.as_ref().map(Pending::try_wait) {
@@ -202,6 +211,7 @@ impl Watched {
             running: active.is_some(),
             goal: active.map(|active| active.goal.to_string()),
             goals,
+            counters: NodeCounters::new(status, &self.totals),
         }
     }
 }

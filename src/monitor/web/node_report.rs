@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::node_counters::NodeCounters;
+
 /// The state of the node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -16,6 +18,15 @@ pub(in crate::monitor) struct NodeReport {
     pub(in crate::monitor) goal: Option<String>,
     /// The goals that still stop after their leaf was halted.
     pub(in crate::monitor) goals: Vec<StoppingGoal>,
+    /// What has happened since the start of the node.
+    pub(in crate::monitor) counters: NodeCounters,
+}
+
+impl NodeReport {
+    /// The node has not told the state of its tick thread yet. It does so soon after a client has connected.
+    pub(in crate::monitor) fn is_incomplete(&self) -> bool {
+        self.acts && self.counters.ticks.is_none()
+    }
 }
 
 /// A goal without a leaf.

@@ -34,6 +34,9 @@ pub(in crate::monitor::top) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     }
 }
 
+/// Maximum number of lines with counters of the node.
+const MAX_COUNTERS: u16 = 6;
+
 /// The places of the shown panes.
 fn places(screen: &Screen, area: Rect) -> Vec<(Pane, Rect)> {
     if area.width < WIDE.0 || area.height < WIDE.1 {
@@ -47,11 +50,15 @@ fn places(screen: &Screen, area: Rect) -> Vec<(Pane, Rect)> {
     }
     let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(area);
     let [tree, log] = Layout::vertical([Constraint::Fill(3), Constraint::Fill(1)]).areas(left);
+    let counters = screen
+        .robot()
+        .map_or(0, |robot| robot.report.counters.lines().len());
+    let counters = u16::try_from(counters).unwrap_or(u16::MAX).min(MAX_COUNTERS);
     let [node, goals, blackboard, ticks] = Layout::vertical([
         Constraint::Fill(2),
         Constraint::Fill(2),
         Constraint::Fill(3),
-        Constraint::Length(5),
+        Constraint::Length(5 + counters),
     ])
     .areas(right);
     vec![

@@ -1,10 +1,11 @@
-//! The ticks: their number, their work, and those that were missed.
+//! The ticks: their number, their work, those that were missed, and the counters of the node.
 
 use std::time::Duration;
 
 use ratatui::text::Line;
 
 use super::View;
+use crate::monitor::top::words::clean;
 
 /// Signs for parts of the longest tick.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -28,6 +29,8 @@ pub(super) fn lines(view: &View<'_>) -> Vec<Line<'static>> {
         let shown = ticks.last.iter().rev().take(view.width).rev();
         lines.push(Line::from(shown.map(|took| bar(*took, max)).collect::<String>()));
     }
+    let counters = view.robot.report.counters.lines();
+    lines.extend(counters.iter().map(|line| Line::from(clean(line))));
     lines
 }
 
