@@ -81,7 +81,7 @@ impl EndpointUses {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
