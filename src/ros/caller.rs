@@ -213,9 +213,6 @@ impl<R> Pending<R> {
         for call in &mut self.set_aside {
             call.settled |= call.key == key;
         }
-        // Their answers would be dropped, and need not come.
-        self.set_aside
-            .retain(|call| call.done.is_some() || call.owed || !call.settled);
         if self.unanswered() >= MAX_UNANSWERED {
             // The server answers again: it was restarted unnoticed, and does not know the old requests.
             self.write_off(life + 1);
