@@ -428,10 +428,11 @@ fn a_tree_of_a_million_nodes_is_refused_in_bounded_memory() {
             name,
             &CLEAN.replace("<AlwaysSuccess/>", &format!("<Sequence>{nodes}</Sequence>")),
         );
-        // Of the processor, because other programs may keep it busy.
+        // The limit of private writable memory. The address space (`-v`) also counts what the build with ROS reserves
+        // and never uses. The limit of time is the processor's, because other programs may keep it busy.
         let seconds = if cfg!(debug_assertions) { 120 } else { 2 };
         let program = env!("CARGO_BIN_EXE_navtree");
-        let command = format!("ulimit -v 500000 -t {seconds}; exec {program} check --format short {name}");
+        let command = format!("ulimit -d 500000 -t {seconds}; exec {program} check --format short {name}");
         let mut shell = Command::new("bash");
         let output = shell
             .args(["-c", &command])

@@ -19,7 +19,7 @@ use crate::msg::service::{Trigger, TriggerResponse};
 use crate::nav::{EndpointKind, LinkError, Payload, TopicId, TopicSpec};
 
 /// All endpoints that trees have opened by name, shared by all links of a node. Each name is opened once and reused by
-/// every tree and every swap. An endpoint ends some time after its last tree: [`EndpointUses`] tells when.
+/// every tree and every swap. An endpoint ends some time after its last tree: `EndpointUses` tells when.
 #[derive(Clone)]
 pub struct Endpoints {
     pub(super) goal_tracker: GoalTrackerHandle,
