@@ -5,7 +5,6 @@ mod reference;
 mod xsd;
 
 pub use palette::palette;
-#[cfg(any(feature = "ros", test))]
 pub(super) use palette::write_models;
 pub use reference::reference;
 pub use xsd::xsd;

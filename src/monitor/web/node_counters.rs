@@ -1,14 +1,18 @@
 //! The counters of a node for the page and for `navtree top`: those of `/metrics`, in short.
 
+#[cfg(any(feature = "ros", test))]
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(any(feature = "ros", test))]
 use crate::navigator::TickStatus;
+#[cfg(any(feature = "ros", test))]
 use crate::record::Totals;
 
 /// The counters that are shown, and the label by which each is divided.
+#[cfg(any(feature = "ros", test))]
 const SHOWN: [(&str, &str); 4] = [
     ("navigations", "status"),
     ("goals", "outcome"),
