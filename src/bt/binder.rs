@@ -18,7 +18,7 @@ use super::script::{Access, Script, ScriptResult};
 use super::script_binder::{compile_script, name_slot};
 use super::spec::{AttributeSpec, NodeSpec};
 use super::suggest::nearest;
-use super::types::PortValue;
+use super::types::{Family, PortValue};
 use super::value::Value;
 
 pub(crate) struct Binder<'b, 's> {
@@ -55,8 +55,20 @@ impl<'b, 's> Binder<'b, 's> {
                 (ProblemKind::MissingInput, message)
             };
             let mut problem = Problem::new(kind, self.spec.span, message);
-            if !declaration.doc.is_empty() {
-                problem = problem.help(format!("{}: {}", declaration.name, declaration.doc));
+            let name = declaration.name.to_string();
+            // The key of the same name is the usual one: `goal="{goal}"`. A number or a text is written as it is.
+            let is_key = declaration.direction != Direction::Input
+                || declaration.info.family == Family::Object
+                || self.scopes.knows(self.scope, &name);
+            let value = if is_key { format!("{{{name}}}") } else { "…".to_owned() };
+            let doc = match &*declaration.doc {
+                "" => String::new(),
+                doc => format!(": {doc}"),
+            };
+            problem = problem.help(format!("add `{name}=\"{value}\"`{doc}"));
+            if is_key {
+                let node = self.spec.span;
+                problem = problem.change(Change::AddAttribute { node, name, value }, Confidence::Guess);
             }
             self.problems.push(problem);
         }
@@ -179,7 +191,7 @@ impl<'b, 's> Binder<'b, 's> {
             && !range.contains(number)
         {
             let (name, doc) = (&declaration.name, &declaration.doc);
-            let message = format!("port `{name}`: {number} is not {range}");
+            let message = format!("port `{name}` is {number}; it must be {range}");
             let problem = Problem::new(ProblemKind::OutOfRange, span, message);
             self.problems.push(problem.help(format!("{name}: {doc}")));
         }

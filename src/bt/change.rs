@@ -21,6 +21,15 @@ pub enum Change {
     },
     /// Removes the attribute whose name is at a place.
     RemoveAttribute(Span),
+    /// Gives the node whose tag name is at a place another attribute.
+    AddAttribute {
+        /// The place of the tag name.
+        node: Span,
+        /// The name of the attribute.
+        name: String,
+        /// Its value.
+        value: String,
+    },
 }
 
 /// How sure it is that a change is what the author of the file wants.

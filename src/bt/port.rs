@@ -140,7 +140,7 @@ impl<T: PortValue> Input<T> {
             && let Ok(number) = f64::from_value(&value.clone().into_value())
             && !range.contains(number)
         {
-            cx.warn(format!("port `{}`: {number} is not {range}", self.name));
+            cx.warn(format!("port `{}` is {number}; it must be {range}", self.name));
         }
     }
 

@@ -174,46 +174,46 @@ fn numbers_that_make_no_sense_have_a_warning() {
     for (node, expected) in [
         (
             "<Wait wait_duration='-5'/>",
-            warning(22, "port `wait_duration`: -5 is not at least 0"),
+            warning(22, "port `wait_duration` is -5; it must be at least 0"),
         ),
         (
             "<Repeat num_cycles='0'><IsStuck/></Repeat>",
-            warning(21, "port `num_cycles`: 0 is not at least 1, or -1"),
+            warning(21, "port `num_cycles` is 0; it must be at least 1, or -1"),
         ),
         (
             "<RetryUntilSuccessful num_attempts='-7'><IsStuck/></RetryUntilSuccessful>",
-            warning(37, "port `num_attempts`: -7 is not at least 1, or -1"),
+            warning(37, "port `num_attempts` is -7; it must be at least 1, or -1"),
         ),
         (
             "<Timeout msec='0'><IsStuck/></Timeout>",
-            warning(16, "port `msec`: 0 is not above 0"),
+            warning(16, "port `msec` is 0; it must be above 0"),
         ),
         (
             "<RateController hz='0'><IsStuck/></RateController>",
-            warning(21, "port `hz`: 0 is not above 0"),
+            warning(21, "port `hz` is 0; it must be above 0"),
         ),
         (
             "<RecoveryNode number_of_retries='-1'><IsStuck/><IsStuck/></RecoveryNode>",
-            warning(34, "port `number_of_retries`: -1 is not at least 0"),
+            warning(34, "port `number_of_retries` is -1; it must be at least 0"),
         ),
         (
             "<IsBatteryLow min_battery='20'/>",
             warning(
                 28,
-                "`min_battery` is 20: a ratio is from 0 to 1, and `is_voltage` is false",
+                r#"`min_battery` is 20: write a ratio from 0 to 1, or `is_voltage="true"` for volts"#,
             ),
         ),
         (
             "<SpeedController min_rate='5' max_rate='1'><IsStuck/></SpeedController>",
-            warning(28, "`min_rate` is 5, above `max_rate`, which is 1"),
+            warning(28, "`min_rate` is 5, above `max_rate`, which is 1: swap them"),
         ),
         (
             "<BackUp backup_speed='0'/>",
-            warning(23, "port `backup_speed`: 0 is not above 0"),
+            warning(23, "port `backup_speed` is 0; it must be above 0"),
         ),
         (
             "<DriveOnHeading speed='0'/>",
-            warning(24, "port `speed`: 0 is not other than 0"),
+            warning(24, "port `speed` is 0; it must be other than 0"),
         ),
     ] {
         assert_eq!(checked(node), [expected], "{node}");
@@ -234,7 +234,7 @@ fn a_number_from_the_blackboard_that_makes_no_sense_is_logged() {
         "<Sequence><Script code='rate := 0'/><RateController hz='{rate}'><AlwaysSuccess/></RateController></Sequence>",
     );
     bench.tick();
-    assert_eq!(bench.notes(), ["port `hz`: 0 is not above 0"]);
+    assert_eq!(bench.notes(), ["port `hz` is 0; it must be above 0"]);
 }
 
 #[test]

@@ -103,7 +103,8 @@ codes! {
     208 BadModelPort Error "A port of a subtree's model has no name, or one that cannot be a port's."
     209 MissingId Error "An element of the explicit form, or a `<SubTree>`, needs an `ID`."
     210 TreeWithoutId Error "A `<BehaviorTree>` needs an `ID` unless it stands alone in its file."
-    211 BadTreeName Error "The name of a tree or node type has a character that names may not have."
+    211 BadTreeName Warning "The name of a tree or node type has a space or another special character, or is `root`. \
+                             BehaviorTree.CPP 4.10 refuses it; versions up to 4.8 take it."
     212 NameClash Error "A tree has the name of a node type."
     213 DuplicateTree Warning "Two trees have the same ID; one of them has no effect."
     214 TreeChildren Error "A `<BehaviorTree>` has exactly one child."

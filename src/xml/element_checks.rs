@@ -16,15 +16,34 @@ impl<'d> Builder<'_, 'd> {
         if dialect == Dialect::V3 {
             return;
         }
-        if !is_model_name(name) {
-            let message = format!("`{name}` cannot be the name of a tree");
-            let problem = Diagnostic::new(Code::BadTreeName, span, message)
-                .help("it may not be `root`, nor contain spaces or any of < > & \" ' / \\ : * ? | .");
-            self.diagnostics.push(problem);
-        } else if self.registry.contains(name) && !self.registry.is_extra(name) {
+        if self.registry.contains(name) && !self.registry.is_extra(name) {
             let message = format!("`{name}` is a node type; a tree needs another name");
             self.report(Code::NameClash, span, message);
         }
+    }
+
+    /// Reports a name that BehaviorTree.CPP takes up to version 4.8, and that newer versions refuse. Many robots use such
+    /// names, as "Open Gripper".
+    pub(super) fn check_name_is_plain(&mut self, name: &str, span: Span, owner: &str) {
+        if is_model_name(name) {
+            return;
+        }
+        let cause = match name.chars().find(|c| !is_model_name(c.encode_utf8(&mut [0; 4]))) {
+            Some(' ') => "has a space".to_owned(),
+            Some(c) if c.is_ascii_control() => "has a control character".to_owned(),
+            Some(c) => format!("has a `{c}`"),
+            None => "is reserved".to_owned(),
+        };
+        let message = format!("the name `{name}` of a {owner} {cause}; BehaviorTree.CPP 4.10 refuses it");
+        let plain: String = name
+            .chars()
+            .map(|c| if c.is_alphanumeric() { c } else { '_' })
+            .collect();
+        let mut problem = Diagnostic::new(Code::BadTreeName, span, message);
+        if is_model_name(&plain) {
+            problem = problem.help(format!("write `{plain}`, here and where the {owner} is used"));
+        }
+        self.diagnostics.push(problem);
     }
 
     pub(super) fn check_subtree(&mut self, element: Element<'d>, dialect: Dialect, id: Option<(&str, Span)>) {

@@ -136,6 +136,10 @@ impl Fix {
                 let attribute = document.attribute_at(Span::from(*name).start)?;
                 Self::remove_attribute(attribute, document)
             }
+            Change::AddAttribute { node, name, value } => {
+                let element = document.element_at(Span::from(*node).start)?;
+                Self::add_attribute(element, &format!("{name}=\"{}\"", escaped(value)))
+            }
         };
         fix.confidence = confidence;
         Some(fix)

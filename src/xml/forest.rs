@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::bt::{
     self, AttributeSpec, Confidence, Dialect, ForestSpec, NodeSpec, Registry, SubTreeForm, TreeSpec,
-    is_model_name, nearest,
+    nearest,
 };
 
 use super::code::{Code, Severity};
@@ -169,6 +169,9 @@ impl<'d> Builder<'_, 'd> {
         let (name, span) = match id {
             Some(id) => {
                 self.check_tree_name(id.value(), id.value_span(), dialect);
+                if dialect == Dialect::V4 {
+                    self.check_name_is_plain(id.value(), id.value_span(), "tree");
+                }
                 (Cow::Borrowed(id.value()), id.value_span())
             }
             None => {
@@ -315,10 +318,9 @@ impl<'d> Builder<'_, 'd> {
         if subtree.is_some() {
             self.check_subtree(element, dialect, name);
         } else if let Some((name, span)) = name {
-            if dialect == Dialect::V4 && !is_model_name(name) {
-                let message = format!("`{name}` cannot be the name of a node type");
-                self.report(Code::BadTreeName, span, message);
-                self.forest.reported.insert(element.name_span());
+            // BehaviorTree.CPP does not check the names in the explicit form.
+            if dialect == Dialect::V4 && !names_its_kind && self.registry.contains(name) {
+                self.check_name_is_plain(name, span, "node type");
             }
             if names_its_kind {
                 self.check_kind(element, name, span, dialect);

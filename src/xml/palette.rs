@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::bt::{
-    Behavior, Context, Dialect, Direction, Manifest, NodeKind, Ports, Registry, Tick, Value, is_model_name,
+    Behavior, Context, Dialect, Direction, Manifest, NodeKind, Ports, Registry, Tick, Value,
     is_port_name,
 };
 
@@ -182,12 +182,6 @@ fn palette_node(entry: Element<'_>, diagnostics: &mut Diagnostics) -> Option<Pal
         ));
         return None;
     };
-    // Version 3 allows spaces. A version 4 file that uses such a name gets a problem of its own.
-    if !is_model_name(&id.value().replace(' ', "")) {
-        let message = format!("`{}` cannot be the name of a node type", id.value());
-        diagnostics.push(Diagnostic::new(Code::BadTreeName, id.value_span(), message));
-        return None;
-    }
     let ports = entry
         .children()
         .filter_map(|port| palette_port(port, diagnostics));
@@ -258,7 +252,6 @@ mod tests {
             lines,
             [
                 "p.xml:5:35: error[NT0208]: `_bad` cannot be the name of a port",
-                "p.xml:7:71: error[NT0211]: `a.b` cannot be the name of a node type",
                 "p.xml:7:77: error[NT0207]: `<Condition>` in a model without `ID`",
             ]
         );

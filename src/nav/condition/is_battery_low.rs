@@ -81,7 +81,7 @@ impl Node for IsBatteryLow {
             && *limit > 1.0
         {
             let message =
-                format!("`min_battery` is {limit}: a ratio is from 0 to 1, and `is_voltage` is false");
+                format!("`min_battery` is {limit}: write a ratio from 0 to 1, or `is_voltage=\"true\"` for volts");
             ports.doubt_of("min_battery", message);
         }
         node

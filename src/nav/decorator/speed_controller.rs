@@ -82,7 +82,7 @@ impl Node for SpeedController {
                 && low > high
             {
                 let message = format!(
-                    "`{}` is {low}, above `{}`, which is {high}",
+                    "`{}` is {low}, above `{}`, which is {high}: swap them",
                     least.name(),
                     most.name()
                 );

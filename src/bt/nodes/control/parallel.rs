@@ -177,7 +177,8 @@ pub(super) fn check(ports: &mut Ports<'_>, port: &Input<i32>) {
         && threshold as usize > children
     {
         let name = port.name();
-        let fault = format!("{name} is {threshold} and there are only {children} children");
+        let fault =
+            format!("{name} is {threshold} and there are only {children} children: write at most {children}");
         ports.problem_of(name, fault);
     }
 }
@@ -262,7 +263,7 @@ mod tests {
     fn thresholds_above_the_number_of_children_are_refused() {
         assert_eq!(
             Scene::new(three("4", "1")).refused(),
-            "success_count is 4 and there are only 3 children"
+            "success_count is 4 and there are only 3 children: write at most 3"
         );
         let scene = Scene::new(three("{wanted}", "1")).set("wanted", 4_i32);
         let mut run = Running::new(scene.compile().unwrap(), false);

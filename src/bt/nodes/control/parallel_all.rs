@@ -104,7 +104,7 @@ mod tests {
         let tree = parallel_all([leaf("a", "S"), leaf("b", "S")]).port("max_failures", 3);
         assert_eq!(
             Scene::new(tree).refused(),
-            "max_failures is 3 and there are only 2 children"
+            "max_failures is 3 and there are only 2 children: write at most 2"
         );
     }
 
