@@ -22,5 +22,8 @@ fuzz_target!(|text: &str| {
         return;
     };
     let again = read(&converted).expect("what was well-formed stays so");
-    assert_eq!(convert(&again, &registry, &mut Diagnostics::new()).as_deref(), Some(&*converted));
+    assert_eq!(
+        convert(&again, &registry, &mut Diagnostics::new()).as_deref(),
+        Some(&*converted)
+    );
 });

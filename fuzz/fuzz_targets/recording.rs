@@ -8,8 +8,8 @@ use navtree::nav::registry;
 use navtree::record::Recording;
 use navtree::record::coverage::Coverage;
 use navtree::record::replay::Replay;
-use navtree::record::story::tell;
 use navtree::record::stored::{StoredRecord, TimedRecord};
+use navtree::record::story::tell;
 
 const TREE: &str = r#"<root BTCPP_format="4"><BehaviorTree ID="Main">
   <Sequence><Script code="a := 1"/><Spin spin_dist="1.0"/><Wait wait_duration="1.0"/></Sequence>
