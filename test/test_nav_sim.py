@@ -99,6 +99,9 @@ def sim(start, executables):
     def begin(**parameters):
         arguments = []
         for name, value in parameters.items():
+            if isinstance(value, list):
+                arguments += ["-p", f"{name}:=[{', '.join(value)}]"]
+                continue
             # Text gets a second pair of quotes, so that the YAML of the command line treats it as text.
             value = f"'{value}'" if isinstance(value, str) else str(value).lower()
             arguments += ["-p", f"{name.replace('__', '.')}:={value}"]
@@ -257,7 +260,88 @@ def test_ends_on_a_signal(sim, client, number):
     assert "panic" not in process.output
 
 
-def test_bad_parameters_end_it_with_a_reason(sim):
-    process = sim(map_file="/nowhere.yaml")
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        ({"map_file": "/nowhere.yaml"}, "/nowhere.yaml"),
+        ({"robots": ["r1", "/r2"]}, "`/r2` is not a namespace"),
+        ({"robots": ["r1", "r1"]}, "`r1` is listed twice"),
+        ({"servers": ["dance"]}, "there is no server `dance`"),
+    ],
+)
+def test_bad_parameters_end_it_with_a_reason(sim, parameters, reason):
+    process = sim(**parameters)
     assert process.wait(10.0)[0] != 0
-    assert "/nowhere.yaml" in process.output
+    assert reason in process.output
+
+
+def test_two_robots_drive_to_different_goals(sim, client):
+    process = sim(
+        robots=["r1", "r2"], servers=["compute_path_to_pose", "follow_path", "clear_local"], speed_factor=5.0
+    )
+    robots = {"r1": (4.0, 2.0), "r2": (-3.0, 1.0)}
+    odometry = {robot: [] for robot in robots}
+    frames = {robot: {} for robot in robots}
+
+    def keep(robot, message):
+        for transform in message.transforms:
+            frames[robot][transform.child_frame_id] = transform.transform.translation
+
+    for robot in robots:
+        client.node.create_subscription(Odometry, f"/{robot}/odom", odometry[robot].append, 10)
+        client.node.create_subscription(TFMessage, f"/{robot}/tf", lambda message, robot=robot: keep(robot, message), 10)
+    paths = {}
+    for robot, goal in robots.items():
+        request = ComputePathToPose.Goal(goal=pose(*goal))
+        status, plan = client.run(ComputePathToPose, f"/{robot}/compute_path_to_pose", request)
+        assert status == GoalStatus.STATUS_SUCCEEDED
+        paths[robot] = plan.path
+    # Both drive at once.
+    goals = [
+        client.send(FollowPath, f"/{robot}/follow_path", FollowPath.Goal(path=path)) for robot, path in paths.items()
+    ]
+    results = [goal.get_result_async() for goal in goals]
+    for result in results:
+        assert client.done(result).status == GoalStatus.STATUS_SUCCEEDED
+    for robot, (x, y) in robots.items():
+        at = [frames[robot], odometry[robot]]
+        client.until(lambda at=at: at[0] and at[1], what="the state of the robot")
+
+        def is_there(robot=robot, x=x, y=y):
+            base = frames[robot]["base_link"]
+            position = odometry[robot][-1].pose.pose.position
+            return max(math.hypot(base.x - x, base.y - y), math.hypot(position.x - x, position.y - y)) < 0.2
+
+        client.until(is_there, what=f"{robot} at its goal")
+    client.call(ClearEntireCostmap, "/r2/local_costmap/clear_entirely_local_costmap", ClearEntireCostmap.Request())
+    # Only these servers, one node, and no thread for a robot.
+    names = {name for name, _ in client.node.get_service_names_and_types()}
+    served = {name.split("/_action/")[0] for name in names if "/_action/" in name}
+    assert served == {f"/{robot}/{server}" for robot in robots for server in ("compute_path_to_pose", "follow_path")}
+    assert not any("global_costmap" in name for name in names)
+    nodes = [name for name in client.node.get_node_names() if name.startswith("nav_sim")]
+    assert nodes == ["nav_sim"]
+    assert process.threads() < 20, process.thread_names()
+
+
+def test_a_fault_counts_the_goals_of_each_robot(sim, client):
+    sim(robots=["r1", "r2"], servers=["spin"], faults__spin__abort_goals="1", faults__spin__abort_code=703)
+    for robot in ("r1", "r2"):
+        status, result = client.run(Spin, f"/{robot}/spin", Spin.Goal(target_yaw=60.0))
+        assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, 703)
+    assert client.send(Spin, "/r1/spin", Spin.Goal(target_yaw=0.1)).accepted
+
+
+def test_a_robot_of_several_vanishes_and_returns(sim, client):
+    sim(
+        robots=["r1", "r2"],
+        servers=["spin"],
+        faults__spin__vanish_goals="1",
+        faults__spin__vanish_after=0.5,
+        faults__spin__return_after=6.0,
+    )
+    first, second = client.action(Spin, "/r1/spin"), client.action(Spin, "/r2/spin")
+    client.send(Spin, "/r1/spin", Spin.Goal(target_yaw=60.0))
+    client.until(lambda: not first.server_is_ready(), what="the server of r1 leaving")
+    assert second.server_is_ready()
+    client.until(first.server_is_ready, what="the server of r1 coming back")

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::setting::{SettingError, Value, settings};
+use super::setting::settings;
 
 /// A fault parameter that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,10 +120,6 @@ settings! {
 }
 
 impl ActionFaults {
-    pub(super) fn assign_key(&mut self, key: &str, name: &str, value: &Value) -> Result<(), SettingError> {
-        self.assign(key, name, value)
-    }
-
     pub(super) fn check(&self) -> Result<(), FaultError> {
         self.plan().map(|_| ())
     }
@@ -160,10 +156,6 @@ impl ActionFaults {
 }
 
 impl ServiceFaults {
-    pub(super) fn assign_key(&mut self, key: &str, name: &str, value: &Value) -> Result<(), SettingError> {
-        self.assign(key, name, value)
-    }
-
     pub(super) fn check(&self) -> Result<(), FaultError> {
         self.plan().map(|_| ())
     }

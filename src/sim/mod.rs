@@ -14,6 +14,7 @@ pub mod behaviors;
 pub mod controller;
 pub mod costmap;
 pub mod faults;
+pub mod fleet;
 pub mod map;
 #[cfg(feature = "ros")]
 pub mod node;

@@ -61,6 +61,13 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// A rate whose first event is due after a delay. Robots with different delays are not due all at once.
+    pub fn after(delay: Duration) -> Self {
+        Self {
+            next: Time::ZERO + delay,
+        }
+    }
+
     /// Returns whether the event is due at rate `hertz`; 0 means never. The first one is due at once.
     pub fn is_due(&mut self, now: Time, hertz: f64) -> bool {
         if hertz <= 0.0 || now < self.next {
@@ -102,5 +109,7 @@ mod tests {
             .count();
         assert_eq!(count, 300);
         assert!(!Rate::default().is_due(Time::ZERO, 0.0));
+        let mut late = Rate::after(Duration::from_millis(5));
+        assert!(!late.is_due(Time::from_millis(4), 30.0) && late.is_due(Time::from_millis(5), 30.0));
     }
 }

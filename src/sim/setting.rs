@@ -11,16 +11,19 @@ pub enum Value {
     Double(f64),
     /// A text.
     Text(String),
+    /// A list of texts.
+    Texts(Vec<String>),
 }
 
 impl Value {
-    /// `bool`, `int`, `double` or `string`.
+    /// `bool`, `int`, `double`, `string` or `string array`.
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Bool(_) => "bool",
             Self::Int(_) => "int",
             Self::Double(_) => "double",
             Self::Text(_) => "string",
+            Self::Texts(_) => "string array",
         }
     }
 }
@@ -32,6 +35,7 @@ impl std::fmt::Display for Value {
             Self::Int(value) => write!(f, "{value}"),
             Self::Double(value) => write!(f, "{value:?}"),
             Self::Text(value) => write!(f, "\"{value}\""),
+            Self::Texts(values) => write!(f, "{values:?}"),
         }
     }
 }
@@ -84,7 +88,7 @@ impl Setting for bool {
     fn read(value: &Value) -> Option<Self> {
         match value {
             Value::Bool(value) => Some(*value),
-            Value::Int(_) | Value::Double(_) | Value::Text(_) => None,
+            _ => None,
         }
     }
     fn write(&self) -> Value {
@@ -96,7 +100,7 @@ impl Setting for i64 {
     fn read(value: &Value) -> Option<Self> {
         match value {
             Value::Int(value) => Some(*value),
-            Value::Bool(_) | Value::Double(_) | Value::Text(_) => None,
+            _ => None,
         }
     }
     fn write(&self) -> Value {
@@ -110,7 +114,7 @@ impl Setting for f64 {
         match value {
             Value::Double(value) => Some(*value),
             Value::Int(value) => Some(*value as f64),
-            Value::Bool(_) | Value::Text(_) => None,
+            _ => None,
         }
     }
     fn write(&self) -> Value {
@@ -122,11 +126,23 @@ impl Setting for String {
     fn read(value: &Value) -> Option<Self> {
         match value {
             Value::Text(value) => Some(value.clone()),
-            Value::Bool(_) | Value::Int(_) | Value::Double(_) => None,
+            _ => None,
         }
     }
     fn write(&self) -> Value {
         Value::Text(self.clone())
+    }
+}
+
+impl Setting for Vec<String> {
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Texts(values) => Some(values.clone()),
+            _ => None,
+        }
+    }
+    fn write(&self) -> Value {
+        Value::Texts(self.clone())
     }
 }
 
@@ -181,7 +197,7 @@ macro_rules! settings {
             }
 
             /// Sets the field with the name `key`; `name` is the full parameter name, for the error.
-            fn assign(
+            pub(in crate::sim) fn assign(
                 &mut self,
                 key: &str,
                 name: &str,

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use super::faults::{ActionFaults, FaultError, ServiceFaults};
+use super::fleet::Fleet;
 use super::setting::{Parameter, SettingError, Value, settings};
 
 settings! {
@@ -137,7 +138,9 @@ pub const SERVICE_SERVERS: [&str; 3] = ["clear_global", "clear_local", "is_path_
 /// All parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// All parameters except the faults.
+    /// The robots of the process and their servers.
+    pub fleet: Fleet,
+    /// All other parameters except the faults.
     pub base: Base,
     /// The faults of each of [`ACTION_SERVERS`].
     pub actions: [ActionFaults; ACTION_SERVERS.len()],
@@ -148,6 +151,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            fleet: Fleet::default(),
             base: Base::default(),
             actions: std::array::from_fn(|_| ActionFaults::default()),
             services: std::array::from_fn(|_| ServiceFaults::default()),
@@ -158,7 +162,8 @@ impl Default for Settings {
 impl Settings {
     /// All parameters, as declared.
     pub fn parameters() -> Vec<Parameter> {
-        let mut all = Base::table();
+        let mut all = Fleet::table();
+        all.extend(Base::table());
         let with_prefix = |server: &str, row: Parameter| Parameter {
             name: format!("faults.{server}.{}", row.name),
             ..row
@@ -192,14 +197,17 @@ impl Settings {
                 reason: error.to_string(),
             };
             if let Some(index) = ACTION_SERVERS.iter().position(|known| *known == server) {
-                changed.actions[index].assign_key(key, name, value)?;
+                changed.actions[index].assign(key, name, value)?;
                 changed.actions[index].check().map_err(to_setting_error)?;
             } else if let Some(index) = SERVICE_SERVERS.iter().position(|known| *known == server) {
-                changed.services[index].assign_key(key, name, value)?;
+                changed.services[index].assign(key, name, value)?;
                 changed.services[index].check().map_err(to_setting_error)?;
             } else {
                 return Err(SettingError::Unknown(name.to_owned()));
             }
+        } else if Fleet::table().iter().any(|row| row.name == name) {
+            changed.fleet.assign(name, name, value)?;
+            changed.fleet.check()?;
         } else {
             changed.base.assign(name, name, value)?;
             changed.base.check()?;
@@ -240,6 +248,7 @@ impl Settings {
             }
             text.push('\n');
         };
+        table("Robots of the process", "", Fleet::table());
         table("Robot, world and servers", "", Base::table());
         table(
             "Faults of an action server",
@@ -395,6 +404,7 @@ mod tests {
             error("faults.spin.abort_goals", Value::Text("x".into())).contains("faults.spin.abort_goals")
         );
         assert!(error("faults.dance.abort_goals", Value::Text("1".into())).contains("no parameter"));
+        assert!(error("servers", Value::Texts(vec!["dance".into()])).contains("no server `dance`"));
         assert_eq!(settings, Settings::default());
     }
 

@@ -18,9 +18,9 @@ use super::path_check;
 use super::plan_path::{PlanThroughPoses, PlanToPose};
 use super::plan_route::Routing;
 use super::server::{Event, Execution, Server};
-use super::settings::Settings;
+use super::settings::{Base, Settings};
 use super::smoother::Smoothing;
-use super::world::{UnknownFrame, World};
+use super::world::{UnknownFrame, World, load_map};
 
 /// The reason why settings were refused.
 #[derive(Debug, thiserror::Error)]
@@ -109,8 +109,30 @@ impl Simulation {
     /// # Errors
     /// A map or a fault that cannot be read.
     pub fn new(settings: &Settings) -> Result<Self, ConfigureError> {
+        Self::of_world(World::new(settings.base.clone())?, settings)
+    }
+
+    /// The simulations of all robots of the process, which share one map and do not see each other. The seed of the
+    /// noise is `seed` for the first robot and one more for each further robot.
+    ///
+    /// # Errors
+    /// A map or a fault that cannot be read.
+    pub fn fleet(settings: &Settings) -> Result<Vec<Self>, ConfigureError> {
+        let map = load_map(&settings.base)?;
+        let robot = |seed: i64| {
+            let base = Base {
+                seed,
+                ..settings.base.clone()
+            };
+            Self::of_world(World::on_map(base, map.clone()), settings)
+        };
+        let seeds = std::iter::successors(Some(settings.base.seed), |seed| Some(seed.wrapping_add(1)));
+        seeds.take(settings.fleet.robot_count()).map(robot).collect()
+    }
+
+    fn of_world(world: World, settings: &Settings) -> Result<Self, ConfigureError> {
         let mut simulation = Self {
-            world: World::new(settings.base.clone())?,
+            world,
             compute_path_to_pose: Server::default(),
             compute_path_through_poses: Server::default(),
             compute_route: Server::default(),
@@ -253,12 +275,16 @@ mod tests {
 #..........................#
 ############################";
 
-    fn simulation(parameters: &[(&str, Value)]) -> Simulation {
+    fn settings(parameters: &[(&str, Value)]) -> Settings {
         let mut settings = Settings::default();
         for (name, value) in parameters {
             settings.set(name, value).unwrap();
         }
-        Simulation::new(&settings).unwrap()
+        settings
+    }
+
+    fn simulation(parameters: &[(&str, Value)]) -> Simulation {
+        Simulation::new(&settings(parameters)).unwrap()
     }
 
     fn house() -> Vec<(&'static str, Value)> {
@@ -386,6 +412,30 @@ mod tests {
         };
         assert_eq!(run(5), run(5));
         assert_ne!(run(5), run(6));
+    }
+
+    #[test]
+    fn the_robots_of_a_fleet_share_a_map_and_nothing_else() {
+        let mut parameters = house();
+        parameters.push(("drive_noise", Value::Double(0.1)));
+        parameters.push((
+            "robots",
+            Value::Texts(vec!["r1".into(), "r2".into(), "r3".into()]),
+        ));
+        let mut robots = Simulation::fleet(&settings(&parameters)).unwrap();
+        let [first, second, third] = &mut robots[..] else {
+            panic!("{} robots", robots.len());
+        };
+        let map = |robot: &Simulation| robot.world.map.clone().unwrap();
+        assert!(Arc::ptr_eq(&map(first), &map(third)));
+        follow(first, &pose(6.0, 0.6, 0.0), 60).unwrap();
+        follow(second, &pose(6.0, 0.6, 0.0), 60).unwrap();
+        let [first, second, third] = [first, second, third].map(|robot| robot.world.robot.pose);
+        assert!(
+            first.distance(&second) < 0.3 && first != second,
+            "another seed: {first:?} {second:?}"
+        );
+        assert_eq!((third.x, third.y), (1.0, 2.5));
     }
 
     #[test]

@@ -75,11 +75,17 @@ impl World {
     /// # Errors
     /// A map that cannot be read.
     pub fn new(settings: Base) -> Result<Self, MapError> {
+        let map = load_map(&settings)?;
+        Ok(Self::on_map(settings, map))
+    }
+
+    /// The world at time zero, on a map that is loaded already: [`load_map`].
+    pub fn on_map(settings: Base, map: Option<Arc<Map>>) -> Self {
         let start = PlanarPose::new(settings.start_x, settings.start_y, settings.start_yaw);
         let robot = Robot::new(start, limits(&settings), noise(&settings), settings.seed as u64);
         let mut world = Self {
             robot,
-            map: load_map(&settings)?,
+            map,
             global_costmap: Costmap::default(),
             local_costmap: Costmap::default(),
             route_graph: RouteGraph::parse(&settings.route_graph).unwrap_or_default(),
@@ -95,7 +101,7 @@ impl World {
             settings,
         };
         world.update_costmaps();
-        Ok(world)
+        world
     }
 
     /// Applies changed parameters. The robot stays at its pose; start pose, seed and initial charge only count at the

@@ -12,7 +12,7 @@ use crate::msg::Action;
 use crate::ros::convert::{ActionType, ServedAction};
 use crate::ros::{
     ActionHandler, ActionServer, CancelDecision, Clock, Executor, GoalRequest, Ros, RosError, RosHandle,
-    ServerGoal, Wake,
+    ServerGoal,
 };
 use crate::sim::behaviors::{BackingUp, DrivingOnHeading, Spinning, Waiting};
 use crate::sim::controller::Follower;
@@ -24,6 +24,7 @@ use crate::sim::simulation::{Events, Simulation};
 use crate::sim::smoother::Smoothing;
 
 use super::parameters::SharedSettings;
+use super::robot::{Arrivals, Namespace};
 use super::{NodeError, TIMEOUT};
 
 /// Feedback messages per second of the fault `flood_goals`.
@@ -48,14 +49,16 @@ struct GoalHandler<A: ServedAction> {
     /// parameter and then cancels expects the new value.
     settings: SharedSettings,
     server: &'static str,
-    wake: Wake,
+    /// The server's name on the network, for the log.
+    name: String,
+    arrivals: Arrivals,
 }
 
 impl<A: ServedAction> GoalHandler<A> {
     fn forward(&self, message: ClientMessage<A>) {
         // At the end of the process there is no receiver. A goal is then refused by its drop.
         let _ = self.messages.send(message);
-        self.wake.notify();
+        self.arrivals.notify();
     }
 }
 
@@ -69,10 +72,10 @@ where
 
     fn may_cancel(&mut self, goal: GoalId) -> CancelDecision {
         let number = lock(&self.numbers).get(&goal).copied();
-        let faults = self.settings.get().action_faults(self.server);
+        let faults = self.settings.action_faults(self.server);
         let refused = GoalSet::parse(&faults.refuse_cancel_goals).unwrap_or_default();
         if let Some(number) = number.filter(|number| refused.contains(number.0)) {
-            tracing::debug!("{}: goal {}: cancel request rejected", self.server, number.0);
+            tracing::debug!("{}: goal {}: cancel request rejected", self.name, number.0);
             CancelDecision::Reject
         } else {
             CancelDecision::Accept
@@ -85,7 +88,7 @@ where
 
     fn may_answer(&mut self, goal: GoalId) -> bool {
         let number = lock(&self.numbers).get(&goal).copied();
-        let faults = self.settings.get().action_faults(self.server);
+        let faults = self.settings.action_faults(self.server);
         let lost = GoalSet::parse(&faults.lose_result_goals).unwrap_or_default();
         !number.is_some_and(|number| lost.contains(number.0))
     }
@@ -97,7 +100,7 @@ struct ActionPort<E: Execution<Action: ServedAction>> {
     message_sender: Sender<ClientMessage<E::Action>>,
     numbers: Numbers,
     settings: SharedSettings,
-    wake: Wake,
+    arrivals: Arrivals,
     clock: Clock,
     pending_requests: BTreeMap<GoalNumber, GoalRequest<E::Action>>,
     /// Each goal with its fault plan at acceptance.
@@ -105,6 +108,9 @@ struct ActionPort<E: Execution<Action: ServedAction>> {
     /// Deliberately late answers, with their times.
     delayed_answers: Vec<(Time, Box<dyn FnOnce() + Send>)>,
     last_flood: Time,
+    /// The server's name on the network.
+    name: String,
+    /// The namespace of `own_node`.
     namespace: String,
     /// A separate node, for a server that may vanish: an endpoint leaves the network only with its node.
     own_node: Option<Executor>,
@@ -118,28 +124,38 @@ where
     <<<E::Action as ActionType>::Wire as r2r::WrappedActionTypeSupport>::GetResult as WrappedServiceTypeSupport>::Request:
         Send,
 {
-    fn open(ros: &Ros, settings: &SharedSettings, wake: &Wake) -> Result<Self, NodeError> {
+    /// Opens the server, if the robots have it.
+    fn open(
+        ros: &Ros,
+        namespace: &Namespace,
+        settings: &SharedSettings,
+        arrivals: &Arrivals,
+    ) -> Result<Option<Self>, NodeError> {
+        if !settings.get().fleet.has_server(E::SERVER) {
+            return Ok(None);
+        }
         let (message_sender, messages) = channel();
         let mut port = Self {
             messages,
             message_sender,
             numbers: Arc::default(),
             settings: settings.clone(),
-            wake: wake.clone(),
+            arrivals: arrivals.clone(),
             clock: ros.clock().clone(),
             pending_requests: BTreeMap::new(),
             goals: BTreeMap::new(),
             delayed_answers: Vec::new(),
             last_flood: Time::ZERO,
-            namespace: ros.handle().namespace().to_owned(),
+            name: namespace.name(E::SERVER),
+            namespace: namespace.full(ros).to_owned(),
             own_node: None,
         };
-        if settings.get().action_faults(E::SERVER).vanish_goals.trim().is_empty() {
+        if settings.action_faults(E::SERVER).vanish_goals.trim().is_empty() {
             port.serve(ros.handle())?;
         } else {
             port.start_own_node()?;
         }
-        Ok(port)
+        Ok(Some(port))
     }
 
     fn serve(&self, handle: &RosHandle) -> Result<(), RosError> {
@@ -148,13 +164,14 @@ where
             numbers: Arc::clone(&self.numbers),
             settings: self.settings.clone(),
             server: E::SERVER,
-            wake: self.wake.clone(),
+            name: self.name.clone(),
+            arrivals: self.arrivals.clone(),
         };
-        let clock = self.clock.clone();
+        let (name, clock) = (self.name.clone(), self.clock.clone());
         handle.with_node_blocking(TIMEOUT, move |node| {
             ActionServer::<E::Action>::serve(
                 node,
-                E::SERVER,
+                &name,
                 &clock,
                 ActionServer::<E::Action>::RETENTION,
                 goal_handler,
@@ -179,13 +196,13 @@ where
             match message {
                 ClientMessage::Goal(request) => {
                     let number = server.receive(request.goal().as_ref().clone(), now);
-                    tracing::debug!("{}: goal {} arrived", E::SERVER, number.0);
+                    tracing::debug!("{}: goal {} arrived", self.name, number.0);
                     self.pending_requests.insert(number, request);
                 }
                 ClientMessage::Cancel(goal) => {
                     let number = lock(&self.numbers).get(&goal).copied();
                     if let Some(number) = number {
-                        tracing::debug!("{}: goal {}: cancel request accepted", E::SERVER, number.0);
+                        tracing::debug!("{}: goal {}: cancel request accepted", self.name, number.0);
                         server.cancel(number, now);
                     }
                 }
@@ -210,7 +227,7 @@ where
     /// The current faults: a client that sets a parameter and then sends a goal expects the new value.
     fn plan(&self) -> ActionPlan {
         // The value was checked when it was set.
-        let plan = self.settings.get().action_faults(E::SERVER).plan();
+        let plan = self.settings.action_faults(E::SERVER).plan();
         plan.unwrap_or_default()
     }
 
@@ -219,13 +236,13 @@ where
             match event {
                 Event::Accepted(number) => self.accept(number, now),
                 Event::Ignored(number) => {
-                    tracing::debug!("{}: goal {} ignored", E::SERVER, number.0);
+                    tracing::debug!("{}: goal {} ignored", self.name, number.0);
                     if let Some(request) = self.pending_requests.remove(&number) {
                         request.ignore();
                     }
                 }
                 Event::Refused(number) => {
-                    tracing::debug!("{}: goal {} refused", E::SERVER, number.0);
+                    tracing::debug!("{}: goal {} refused", self.name, number.0);
                     if let Some(request) = self.pending_requests.remove(&number) {
                         request.reject();
                     }
@@ -239,9 +256,9 @@ where
                 Event::Ended(number, status, result) => self.end(number, status, result, now),
                 Event::Vanished => self.vanish(),
                 Event::Returned => {
-                    tracing::info!("{} is back", E::SERVER);
+                    tracing::info!("{} is back", self.name);
                     if let Err(error) = self.start_own_node() {
-                        tracing::error!("{} not started again: {error}", E::SERVER);
+                        tracing::error!("{} not started again: {error}", self.name);
                     }
                 }
             }
@@ -258,9 +275,9 @@ where
         let plan = self.plan();
         let (goal, answer) = match request.take() {
             Ok(accepted) => accepted,
-            Err(error) => return tracing::warn!("{}: goal {}: {error}", E::SERVER, number.0),
+            Err(error) => return tracing::warn!("{}: goal {}: {error}", self.name, number.0),
         };
-        tracing::debug!("{}: goal {} accepted", E::SERVER, number.0);
+        tracing::debug!("{}: goal {} accepted", self.name, number.0);
         if plan.twice.contains(number.0) {
             answer.again().send();
         }
@@ -271,7 +288,7 @@ where
             answer.send();
         }
         if let Err(error) = goal.execute() {
-            tracing::warn!("{}: goal {}: {error}", E::SERVER, number.0);
+            tracing::warn!("{}: goal {}: {error}", self.name, number.0);
         }
         let feedback = <E::Action as Action>::Feedback::default();
         if plan.late_answer.contains(number.0) {
@@ -295,7 +312,7 @@ where
         };
         let code = E::Action::error_code(&result);
         let name = E::Action::code_name(code).unwrap_or("");
-        tracing::debug!("{}: goal {} {status:?} {code} {name}", E::SERVER, number.0);
+        tracing::debug!("{}: goal {} {status:?} {code} {name}", self.name, number.0);
         let ended = if plan.lose_result.contains(number.0) {
             goal.finish_without_result(status, result).map(|_| ())
         } else if plan.late_answer.contains(number.0) {
@@ -308,7 +325,7 @@ where
             goal.finish(status, result)
         };
         if let Err(error) = ended {
-            tracing::warn!("{}: goal {}: {error}", E::SERVER, number.0);
+            tracing::warn!("{}: goal {}: {error}", self.name, number.0);
         }
         // Clients may still request a lost result.
         if !plan.lose_result.contains(number.0) {
@@ -318,7 +335,7 @@ where
 
     /// Drops the node first: later drops then find no client to answer, which is the purpose of vanishing.
     fn vanish(&mut self) {
-        tracing::info!("{} vanishes", E::SERVER);
+        tracing::info!("{} vanishes", self.name);
         self.own_node = None;
         self.goals.clear();
         self.delayed_answers.clear();
@@ -335,31 +352,36 @@ fn lock(numbers: &Numbers) -> MutexGuard<'_, BTreeMap<GoalId, GoalNumber>> {
 /// One port per server; the field names are those of [`Simulation`] and [`Events`].
 macro_rules! ports {
     ($($field:ident: $execution:ty,)*) => {
-        /// All action servers.
+        /// The action servers of one robot; `None` for a server that is not open.
         pub(super) struct ActionPorts {
-            $($field: ActionPort<$execution>,)*
+            $($field: Option<ActionPort<$execution>>,)*
         }
 
         impl ActionPorts {
             pub(super) fn open(
                 ros: &Ros,
+                namespace: &Namespace,
                 settings: &SharedSettings,
-                wake: &Wake,
+                arrivals: &Arrivals,
             ) -> Result<Self, NodeError> {
                 Ok(Self {
-                    $($field: ActionPort::open(ros, settings, wake)?,)*
+                    $($field: ActionPort::open(ros, namespace, settings, arrivals)?,)*
                 })
             }
 
             /// Passes received messages to the servers.
             pub(super) fn receive_messages(&mut self, simulation: &mut Simulation) {
                 let now = simulation.now();
-                $(self.$field.receive_messages(&mut simulation.$field, now);)*
+                $(if let Some(port) = &mut self.$field {
+                    port.receive_messages(&mut simulation.$field, now);
+                })*
             }
 
-            /// Sends the events to the clients, and empties `events`.
+            /// Sends the events to the clients, and empties `events`: a server that is not open has none.
             pub(super) fn apply_events(&mut self, events: &mut Events, now: Time) {
-                $(self.$field.apply_events(&mut events.$field, now);)*
+                $(if let Some(port) = &mut self.$field {
+                    port.apply_events(&mut events.$field, now);
+                })*
             }
         }
     };

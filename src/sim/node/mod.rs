@@ -1,11 +1,12 @@
 //! The ROS node `nav_sim`: the simulation on the network. This layer is thin: [`super::simulation`] makes all
 //! decisions.
 //!
-//! One thread owns the simulation and steps it at its pace. The node's thread passes goals, cancels and requests to it
-//! through channels and wakes it; goals are answered between two steps.
+//! One thread owns the simulations of all robots and steps them at their pace. The node's thread passes goals, cancels
+//! and requests to it through channels and wakes it; goals are answered between two steps.
 
 mod actions;
 mod parameters;
+mod robot;
 mod services;
 mod topics;
 
@@ -17,13 +18,12 @@ use crate::msg::Stamp;
 use crate::ros::middleware::Profile;
 use crate::ros::{Clock, Ros, RosError, Wake};
 
-use super::pace::{Pace, Rate};
+use super::pace::Pace;
 use super::settings::Settings;
 use super::simulation::{ConfigureError, Events, Simulation};
-use actions::ActionPorts;
 use parameters::SharedSettings;
-use services::Services;
-use topics::Topics;
+use robot::{Namespace, Robot};
+use topics::TimeTopic;
 
 /// The reason why `nav_sim` did not start, or ended.
 #[derive(Debug, thiserror::Error)]
@@ -47,8 +47,6 @@ pub enum NodeError {
 
 /// Time limit for calls to the node's thread at start.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Rate of warnings about the same problem, in Hz.
-const WARNING_RATE: f64 = 0.2;
 
 /// Runs `nav_sim` until a signal ends it. `profile` is the profile of the middleware, if one was written.
 ///
@@ -61,9 +59,9 @@ pub fn run(profile: Option<Profile>) -> Result<(), NodeError> {
     let wake = Wake::new();
     let (changes_sender, changes) = channel();
     let settings = parameters::declare(ros.parameters(), changes_sender, &wake)?;
-    let simulation = Simulation::new(&settings.get())?;
+    let simulations = Simulation::fleet(&settings.get())?;
     let end_signal = watch_signals(&wake)?;
-    let node = Node::open(&ros, simulation, &settings, changes, &wake)?;
+    let node = Node::open(&ros, simulations, &settings, changes, &wake)?;
     ros.serve_parameters()?;
     let on_exit = wake.clone();
     ros.handle().on_thread_exit(move || on_exit.notify());
@@ -71,41 +69,33 @@ pub fn run(profile: Option<Profile>) -> Result<(), NodeError> {
     node.run(&ros, &end_signal, &wake)
 }
 
-/// The simulation with its connections to the network.
+/// The robots of the process.
 struct Node {
-    simulation: Simulation,
-    ports: ActionPorts,
-    services: Services,
-    topics: Topics,
+    /// One at least. They have the same settings and the same time.
+    robots: Vec<Robot>,
+    time: TimeTopic,
     changes: Receiver<Settings>,
-    state_rate: Rate,
-    battery_rate: Rate,
-    warning_rate: Rate,
-    reported_conflicts: u64,
 }
 
 impl Node {
     fn open(
         ros: &Ros,
-        simulation: Simulation,
+        simulations: Vec<Simulation>,
         settings: &SharedSettings,
         changes: Receiver<Settings>,
         wake: &Wake,
     ) -> Result<Self, NodeError> {
-        let ports = ActionPorts::open(ros, settings, wake)?;
-        let mut services = Services::open(ros, wake)?;
-        services.configure(&settings.get())?;
-        let topics = ros.handle().with_node_blocking(TIMEOUT, Topics::open)??;
+        let time = ros.handle().with_node_blocking(TIMEOUT, TimeTopic::open)??;
+        let namespaces = Namespace::all(ros, &settings.get().fleet.robots);
+        let count = simulations.len() as f64;
+        let robots = simulations.into_iter().zip(namespaces).enumerate();
+        let robots = robots.map(|(index, (simulation, namespace))| {
+            Robot::open(ros, namespace, simulation, settings, index as f64 / count, wake)
+        });
         Ok(Self {
-            simulation,
-            ports,
-            services,
-            topics,
+            robots: robots.collect::<Result<_, _>>()?,
+            time,
             changes,
-            state_rate: Rate::default(),
-            battery_rate: Rate::default(),
-            warning_rate: Rate::default(),
-            reported_conflicts: 0,
         })
     }
 
@@ -125,56 +115,51 @@ impl Node {
                 self.configure(&settings);
                 pace = self.pace(real_time.now());
             }
-            self.ports.receive_messages(&mut self.simulation);
-            self.services.receive_requests(self.simulation.now());
-            self.simulation.admit(&mut events);
-            self.ports.apply_events(&mut events, self.simulation.now());
-            for _ in 0..pace.due(real_time.now()) {
-                self.simulation.step(&mut events);
-                self.ports.apply_events(&mut events, self.simulation.now());
-                self.publish(ros.clock());
+            let steps = pace.due(real_time.now());
+            for robot in &mut self.robots {
+                robot.serve(steps > 0, &mut events);
             }
-            self.services.answer(&mut self.simulation);
+            for _ in 0..steps {
+                self.step(&mut events, ros.clock());
+            }
             real_time.sleep_until(pace.next(), wake);
         }
     }
 
     fn pace(&self, now: Time) -> Pace {
-        let world = &self.simulation.world;
-        Pace::new(now, world.period(), world.settings.speed_factor)
+        let world = self.robots.first().map(|robot| &robot.simulation().world);
+        let (period, speed_factor) = world.map_or((Duration::from_secs(1), 1.0), |world| {
+            (world.period(), world.settings.speed_factor)
+        });
+        Pace::new(now, period, speed_factor)
     }
 
     fn configure(&mut self, settings: &Settings) {
-        let result = self.simulation.configure(settings);
-        let result = result.and_then(|()| self.services.configure(settings));
-        if let Err(error) = result {
-            // The validators have checked the settings. This happens only if a map file has changed since.
-            tracing::error!("parameters not applied: {error}");
+        for robot in &mut self.robots {
+            if let Err(error) = robot.configure(settings) {
+                // The validators have checked the settings. This happens only if a map file has changed since.
+                tracing::error!("parameters not applied: {error}");
+            }
         }
     }
 
-    fn publish(&mut self, clock: &Clock) {
-        let world = &self.simulation.world;
-        let (now, settings) = (world.now(), &world.settings);
-        let stamp = if settings.publish_clock {
-            let stamp = Stamp::from_nanos(i64::try_from(now.as_nanos()).unwrap_or(i64::MAX));
-            self.topics.clock(stamp);
-            stamp
-        } else {
-            clock.stamp()
+    /// Advances all robots by one step.
+    fn step(&mut self, events: &mut Events, clock: &Clock) {
+        for robot in &mut self.robots {
+            robot.step(events);
+        }
+        let world = self.robots.first().map(|robot| &robot.simulation().world);
+        let stamp = match world {
+            Some(world) if world.settings.publish_clock => {
+                let nanoseconds = i64::try_from(world.now().as_nanos()).unwrap_or(i64::MAX);
+                let stamp = Stamp::from_nanos(nanoseconds);
+                self.time.publish(stamp);
+                stamp
+            }
+            _ => clock.stamp(),
         };
-        if self.state_rate.is_due(now, settings.state_rate) {
-            self.topics.state(world, stamp);
-        }
-        if self.battery_rate.is_due(now, settings.battery_rate) {
-            self.topics.battery(world, stamp);
-        }
-        if world.conflicts > self.reported_conflicts && self.warning_rate.is_due(now, WARNING_RATE) {
-            tracing::warn!(
-                "two servers drive the robot at once ({} steps so far): a goal was not cancelled",
-                world.conflicts
-            );
-            self.reported_conflicts = world.conflicts;
+        for robot in &mut self.robots {
+            robot.publish(stamp);
         }
     }
 }

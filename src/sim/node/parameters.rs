@@ -3,7 +3,9 @@
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::ros::{Declaration, ParameterStore, ParameterValue, Wake};
+use crate::ros::{Declaration, ParameterStore, ParameterValue, Wake, is_name};
+use crate::sim::faults::ActionFaults;
+use crate::sim::fleet::Fleet;
 use crate::sim::setting::{Parameter, Value};
 use crate::sim::settings::Settings;
 use crate::sim::world::load_map;
@@ -18,6 +20,11 @@ impl SharedSettings {
     /// A copy of the current settings.
     pub(super) fn get(&self) -> Settings {
         self.lock().clone()
+    }
+
+    /// A copy of the current faults of an action server.
+    pub(super) fn action_faults(&self, server: &str) -> ActionFaults {
+        self.lock().action_faults(server)
     }
 
     fn lock(&self) -> MutexGuard<'_, Settings> {
@@ -75,6 +82,7 @@ fn declaration(parameter: Parameter, settings: &SharedSettings) -> Declaration {
         Value::Int(value) => ParameterValue::Integer(value),
         Value::Double(value) => ParameterValue::Double(value),
         Value::Text(value) => ParameterValue::String(value),
+        Value::Texts(values) => ParameterValue::StringArray(values),
     };
     let (name, settings) = (parameter.name.clone(), settings.clone());
     let check = move |value: &ParameterValue| {
@@ -85,15 +93,26 @@ fn declaration(parameter: Parameter, settings: &SharedSettings) -> Declaration {
         if name.starts_with("map_") {
             load_map(&settings.base).map_err(|error| format!("`{name}`: {error}"))?;
         }
+        if let Some(robot) = settings.fleet.robots.iter().find(|robot| !is_namespace(robot)) {
+            return Err(format!(
+                "`{name}`: `{robot}` is not a namespace; write a name such as `r1`"
+            ));
+        }
         Ok(())
     };
     let declaration = Declaration::new(&parameter.name, default, parameter.description).validated("", check);
-    // A server that may vanish has a separate node, which is created at start.
-    if parameter.name.ends_with(".vanish_goals") {
+    // Robots and servers are created at start. A server that may vanish has a separate node.
+    let is_of_start = Fleet::table().iter().any(|row| row.name == parameter.name);
+    if is_of_start || parameter.name.ends_with(".vanish_goals") {
         declaration.read_only()
     } else {
         declaration
     }
+}
+
+/// Whether this is a namespace below that of the node.
+fn is_namespace(name: &str) -> bool {
+    is_name(name) && !name.starts_with(['/', '~'])
 }
 
 fn to_setting_value(value: &ParameterValue) -> Option<Value> {
@@ -102,6 +121,7 @@ fn to_setting_value(value: &ParameterValue) -> Option<Value> {
         ParameterValue::Integer(value) => Some(Value::Int(*value)),
         ParameterValue::Double(value) => Some(Value::Double(*value)),
         ParameterValue::String(value) => Some(Value::Text(value.clone())),
+        ParameterValue::StringArray(values) => Some(Value::Texts(values.clone())),
         _ => None,
     }
 }

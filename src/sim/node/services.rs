@@ -8,11 +8,13 @@ use crate::msg::service::{
     IsPathValid,
 };
 use crate::ros::convert::ServiceType;
-use crate::ros::{Ros, RosError, RosNode, ServiceCall, Wake, serve_service};
+use crate::ros::{Ros, RosError, RosNode, ServiceCall, serve_service};
+use crate::sim::fleet::Fleet;
 use crate::sim::service::ServiceQueue;
 use crate::sim::settings::{SERVICE_SERVERS, Settings};
 use crate::sim::simulation::{Clearing, ConfigureError, Simulation, Which};
 
+use super::robot::{Arrivals, Namespace};
 use super::{NodeError, TIMEOUT};
 
 /// The services, in groups that share a fault plan.
@@ -57,7 +59,8 @@ where
 #[derive(Clone)]
 struct RequestSender {
     tasks: Sender<Box<dyn Task>>,
-    wake: Wake,
+    arrivals: Arrivals,
+    namespace: Namespace,
 }
 
 impl RequestSender {
@@ -72,47 +75,53 @@ impl RequestSender {
         ServiceCall<S>: Send,
     {
         let request_sender = self.clone();
-        serve_service::<S>(node, name, move |call| {
+        serve_service::<S>(node, &self.namespace.name(name), move |call| {
             // At the end of the process there is no receiver.
             let _ = request_sender.tasks.send(Box::new(PendingRequest {
                 call,
                 execute,
                 target,
             }));
-            request_sender.wake.notify();
+            request_sender.arrivals.notify();
         })
     }
 }
 
 impl Services {
-    pub(super) fn open(ros: &Ros, wake: &Wake) -> Result<Self, NodeError> {
+    pub(super) fn open(
+        ros: &Ros,
+        namespace: &Namespace,
+        fleet: &Fleet,
+        arrivals: &Arrivals,
+    ) -> Result<Self, NodeError> {
         let mut request_senders = Vec::new();
         let groups = std::array::from_fn(|_| {
             let (tasks, inbox) = channel();
             request_senders.push(RequestSender {
                 tasks,
-                wake: wake.clone(),
+                arrivals: arrivals.clone(),
+                namespace: namespace.clone(),
             });
             Group {
                 inbox,
                 queue: ServiceQueue::default(),
             }
         });
+        let servers = SERVICE_SERVERS.map(|server| fleet.has_server(server));
         ros.handle().with_node_blocking(TIMEOUT, move |node| {
-            // In the order of `SERVICE_SERVERS`.
-            let mut request_senders = request_senders.into_iter();
-            for (target, name) in [(Which::Global, "global_costmap"), (Which::Local, "local_costmap")] {
-                if let Some(request_sender) = request_senders.next() {
-                    serve_clearing(&request_sender, node, name, target)?;
+            // Both are in the order of `SERVICE_SERVERS`.
+            let opened = request_senders.iter().zip(servers).enumerate();
+            for (index, (request_sender, _)) in opened.filter(|(_, (_, is_open))| *is_open) {
+                match index {
+                    0 => serve_clearing(request_sender, node, "global_costmap", Which::Global)?,
+                    1 => serve_clearing(request_sender, node, "local_costmap", Which::Local)?,
+                    _ => request_sender.serve::<IsPathValid>(
+                        node,
+                        "is_path_valid",
+                        Which::Global,
+                        |request, _, simulation| simulation.is_path_valid(request),
+                    )?,
                 }
-            }
-            if let Some(request_sender) = request_senders.next() {
-                request_sender.serve::<IsPathValid>(
-                    node,
-                    "is_path_valid",
-                    Which::Global,
-                    |request, _, simulation| simulation.is_path_valid(request),
-                )?;
             }
             Ok::<(), RosError>(())
         })??;

@@ -1,4 +1,4 @@
-//! The topics that the robot publishes.
+//! The topics that the process and its robots publish.
 
 use r2r::QosProfile;
 
@@ -7,38 +7,32 @@ use crate::ros::convert::{SimulatedTime, TopicType, Transforms};
 use crate::ros::{Publisher, RosError, RosNode};
 use crate::sim::world::World;
 
+use super::robot::Namespace;
+
 type Wire<T> = <T as TopicType>::Wire;
 
-/// The publishers.
+/// The publishers of one robot.
 pub(super) struct Topics {
     transforms: Publisher<Wire<Transforms>>,
     /// Kept, because later subscribers need its only message.
     _static_transforms: Publisher<Wire<Transforms>>,
     odometry: Publisher<Wire<Odometry>>,
     battery: Publisher<Wire<BatteryState>>,
-    clock: Publisher<Wire<SimulatedTime>>,
 }
 
 impl Topics {
-    pub(super) fn open(node: &mut RosNode) -> Result<Self, RosError> {
-        let default_qos = || QosProfile::default().keep_last(10).reliable();
+    pub(super) fn open(node: &mut RosNode, names: &Namespace) -> Result<Self, RosError> {
         let latched = default_qos().keep_last(1).transient_local();
-        let static_transforms = node.publisher::<Wire<Transforms>>("/tf_static", latched)?;
+        let static_transforms = node.publisher::<Wire<Transforms>>(&names.name("/tf_static"), latched)?;
         // The robot has no static transforms, but some subscribers wait for the topic.
         let nothing = <Transforms as TopicType>::to_wire(&Vec::new());
         static_transforms.publish(&nothing)?;
         Ok(Self {
-            transforms: node.publisher("/tf", default_qos().keep_last(100))?,
+            transforms: node.publisher(&names.name("/tf"), default_qos().keep_last(100))?,
             _static_transforms: static_transforms,
-            odometry: node.publisher("odom", default_qos())?,
-            battery: node.publisher("/battery_status", default_qos())?,
-            clock: node.publisher("/clock", default_qos().keep_last(1))?,
+            odometry: node.publisher(&names.name("odom"), default_qos())?,
+            battery: node.publisher(&names.name("/battery_status"), default_qos())?,
         })
-    }
-
-    /// Publishes `/clock`.
-    pub(super) fn clock(&self, stamp: Stamp) {
-        send(&self.clock, &<SimulatedTime as TopicType>::to_wire(&stamp));
     }
 
     /// Publishes `/tf` and `odom`.
@@ -54,6 +48,24 @@ impl Topics {
         let state = world.battery_state(stamp);
         send(&self.battery, &<BatteryState as TopicType>::to_wire(&state));
     }
+}
+
+/// The publisher of `/clock`, which all robots share.
+pub(super) struct TimeTopic(Publisher<Wire<SimulatedTime>>);
+
+impl TimeTopic {
+    pub(super) fn open(node: &mut RosNode) -> Result<Self, RosError> {
+        Ok(Self(node.publisher("/clock", default_qos().keep_last(1))?))
+    }
+
+    /// Publishes the time.
+    pub(super) fn publish(&self, stamp: Stamp) {
+        send(&self.0, &<SimulatedTime as TopicType>::to_wire(&stamp));
+    }
+}
+
+fn default_qos() -> QosProfile {
+    QosProfile::default().keep_last(10).reliable()
 }
 
 fn send<T: r2r::WrappedTypesupport + 'static>(publisher: &Publisher<T>, message: &T) {
