@@ -42,12 +42,14 @@ pub mod msg;
 pub mod nav;
 pub mod navigator;
 pub mod record;
+mod robot_name;
 #[cfg(test)]
 mod rooms_tests;
 #[cfg(feature = "ros")]
 pub mod ros;
 pub mod sim;
 mod sync;
+mod worker;
 pub mod xml;
 
 #[doc(hidden)]

@@ -99,7 +99,7 @@ impl Drive {
         let goal_tracker = GoalTrackerThread::start(ros.handle(), ros.clock(), "", GoalOptions::default())
             .map_err(to_text)?;
         let guardian = guardian.and_then(|guardian| {
-            let goals = guardian.goals(&ros.handle().full_name())?;
+            let goals = guardian.lists().list(0, &ros.handle().full_name())?;
             goal_tracker.handle().guard(goals);
             Ok(guardian)
         });

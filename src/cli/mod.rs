@@ -107,7 +107,7 @@ enum Command {
     Drive(drive::Arguments),
     /// Run the ROS 2 node `bt_navigator` (the default).
     #[cfg(feature = "ros")]
-    Run,
+    Run(run::Arguments),
 }
 
 /// Runs the program with the nodes of BehaviorTree.CPP, navtree and Nav2.
@@ -145,7 +145,9 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>, registry: Regist
         #[cfg(feature = "ros")]
         Some(Command::Drive(arguments)) => drive::run(&arguments, &registry),
         #[cfg(feature = "ros")]
-        Some(Command::Run) | None => return run::run(registry),
+        Some(Command::Run(arguments)) => return run::run(&arguments, registry),
+        #[cfg(feature = "ros")]
+        None => return run::run(&run::Arguments::default(), registry),
         #[cfg(not(feature = "ros"))]
         None => {
             errln!("navtree: this build has no ROS node: run `navtree --help` for its commands");

@@ -1,12 +1,19 @@
-//! `navtree run`: the ROS 2 node.
+//! `navtree run`: the ROS 2 node, for one robot or several.
 
 use std::process::ExitCode;
 
 use crate::bt::Registry;
 use crate::monitor;
 
-pub(crate) fn run(registry: Registry) -> ExitCode {
+#[derive(clap::Args, Default)]
+pub(crate) struct Arguments {
+    /// Run a node for each of these robots, in the namespace of its name: `r1,r2`. Instead of the parameter `robots`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    robots: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, registry: Registry) -> ExitCode {
     let prepared = crate::navigator::prepare();
     let _log = crate::ros::start_log();
-    crate::navigator::run(prepared, registry, monitor::start)
+    crate::navigator::run(prepared, &arguments.robots, registry, monitor::start)
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 use std::thread::Thread;
 
+use crate::robot_name;
+
 /// A future for an executor.
 pub type BoxFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -36,7 +38,7 @@ impl Spawn for Threads {
     fn spawn(&self, future: BoxFuture) {
         let started = std::thread::Builder::new()
             .name("navtree job".to_owned())
-            .spawn(move || block_on(future));
+            .spawn(robot_name::inherit(move || block_on(future)));
         if let Err(error) = started {
             // The closure dropped the future, so the leaf learns that the job is lost.
             tracing::error!("thread of a job not started: {error}");

@@ -8,6 +8,8 @@ pub mod live;
 pub mod models;
 pub mod pause;
 #[cfg(feature = "ros")]
+mod running;
+#[cfg(feature = "ros")]
 mod start;
 pub mod top;
 pub mod track;

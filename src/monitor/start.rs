@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use super::pause::{Client, ClientPause, PauseHolders};
+use super::running::RunningMonitors;
 use super::{diagnostics, groot2, web};
 use crate::navigator::{MonitorSettings, NodeHandles, StartError};
 
 /// Publishes the diagnostics with this period, unless it is zero, and serves the web page, if it has a port, and Groot2,
 /// if it is enabled.
+///
+/// The result ends them when it is dropped.
 ///
 /// # Errors
 /// [`StartError`]. A port that is in use is not an error: the robot drives without its web page.
@@ -15,7 +18,7 @@ pub fn start(
     node_handles: &NodeHandles,
     diagnostics_period: Duration,
     settings: &MonitorSettings,
-) -> Result<(), StartError> {
+) -> Result<Box<dyn Send>, StartError> {
     if !diagnostics_period.is_zero() {
         diagnostics::publish(node_handles, diagnostics_period)?;
     }
@@ -25,6 +28,8 @@ pub fn start(
         node_handles.heartbeat.clone(),
         PauseHolders::default(),
     );
-    web::serve_node(node_handles, settings, &pause)?;
-    groot2::serve_groot(node_handles, &settings.groot, &pause)
+    let mut running = RunningMonitors::default();
+    web::serve_node(node_handles, settings, &pause, running.end())?;
+    groot2::serve_groot(node_handles, &settings.groot, &pause, running.end())?;
+    Ok(Box::new(running))
 }

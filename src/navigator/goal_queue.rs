@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::NavigatorKind;
@@ -135,6 +135,8 @@ impl Queue {
     }
 }
 
+/// Makes another thread read a tree.
+type TreeRequested = Box<dyn Fn(&GoalQueue) + Send>;
 type InMemory = Box<dyn Fn(NavigatorKind, &str) -> Option<Arc<TreeDef>> + Send + Sync>;
 
 #[derive(Default)]
@@ -142,8 +144,8 @@ struct Shared {
     queue: Mutex<Queue>,
     /// The number of goals, which the tick thread reads without the lock.
     length: AtomicUsize,
-    /// Notified when a tree is to be read.
-    tree_requested: Condvar,
+    /// Called when a tree is to be read. `None` before and after the thread that reads trees.
+    tree_requested: Mutex<Option<TreeRequested>>,
     /// Finds trees without reading a file: such a goal does not wait for the trees of other goals.
     in_memory: OnceLock<InMemory>,
 }
@@ -200,8 +202,20 @@ impl GoalQueue {
     #[must_use]
     pub fn close(&self) -> Vec<Request> {
         self.lock().is_closed = true;
-        self.0.tree_requested.notify_all();
+        *self.tree_requested() = None;
         self.shut()
+    }
+
+    fn tree_requested(&self) -> MutexGuard<'_, Option<TreeRequested>> {
+        self.0
+            .tree_requested
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the function that makes another thread read a tree. It must not wait.
+    pub(super) fn on_tree_requested(&self, call: impl Fn(&Self) + Send + 'static) {
+        *self.tree_requested() = Some(Box::new(call));
     }
 
     /// Sets the function that finds trees without reading a file.
@@ -236,7 +250,11 @@ impl GoalQueue {
             });
             Ok(())
         })?;
-        self.0.tree_requested.notify_one();
+        if self.next_name().is_some()
+            && let Some(call) = &*self.tree_requested()
+        {
+            call(self);
+        }
         Ok(())
     }
 
@@ -284,27 +302,16 @@ impl GoalQueue {
         })
     }
 
-    /// Waits for a goal whose tree is to be read: the oldest one, which keeps the order of the goals. `None`: no tree is
-    /// read any more.
-    pub(super) fn wait_for_name(&self) -> Option<(ArrivalNumber, NavigatorKind, String)> {
-        let mut queue = self.lock();
-        loop {
-            if queue.is_closed {
-                return None;
-            }
-            let unloaded = queue.goals.iter().find_map(|goal| match &goal.request.tree {
-                RequestedTree::Named(name) => Some((goal.arrival_number, goal.request.kind, name.clone())),
-                RequestedTree::Loaded(_) => None,
-            });
-            if unloaded.is_some() {
-                return unloaded;
-            }
-            queue = self
-                .0
-                .tree_requested
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+    /// A goal whose tree is to be read: the oldest one, which keeps the order of the goals. `None` at the end.
+    pub(super) fn next_name(&self) -> Option<(ArrivalNumber, NavigatorKind, String)> {
+        let queue = self.lock();
+        if queue.is_closed {
+            return None;
         }
+        queue.goals.iter().find_map(|goal| match &goal.request.tree {
+            RequestedTree::Named(name) => Some((goal.arrival_number, goal.request.kind, name.clone())),
+            RequestedTree::Loaded(_) => None,
+        })
     }
 
     /// Takes the tree of a goal. Without a tree, the goal ends and is returned with the reason.
@@ -442,19 +449,19 @@ mod tests {
         for number in 1..=3 {
             assert!(push(&queue, unloaded_request(number, &clients)));
         }
-        let (first, _, name) = queue.wait_for_name().unwrap();
+        let (first, _, name) = queue.next_name().unwrap();
         assert_eq!(name, "1.xml");
         for number in [1, 2] {
             assert!(queue.remove(navigation(number)).is_some());
         }
         assert!(queue.loaded(first, Ok(tree())).is_none(), "it is gone");
-        let (third, _, name) = queue.wait_for_name().unwrap();
+        let (third, _, name) = queue.next_name().unwrap();
         assert_eq!(name, "3.xml");
         let (request, reason) = queue.loaded(third, Err("no such file".to_owned())).unwrap();
         assert_eq!((numbers([request]), reason.as_str()), (vec![3], "no such file"));
         assert!(queue.is_empty());
         assert!(queue.close().is_empty());
-        assert!(queue.wait_for_name().is_none());
+        assert!(queue.next_name().is_none());
         assert!(!push(&queue, unloaded_request(4, &clients)));
     }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::NavigatorKind;
 use super::file_stamp::FileStamp;
 use super::id_search::IdSearch;
+use super::shared_trees::{SharedTrees, TreeKey};
 use super::tree_cache::{LoadedTree, SearchResult, TreeCache};
 use crate::bt::{Registry, TreeDef, panic_text};
 use crate::nav::{Link, dry_run};
@@ -48,6 +49,8 @@ pub struct TreeLibrary {
     dry_run: Mutex<LinkFactory>,
     parameter_trees: Mutex<ParameterTrees>,
     tree_cache: TreeCache,
+    /// The definitions of all robots of the process, and the settings of this one that the compiler uses.
+    shared: Option<(SharedTrees, Arc<str>)>,
 }
 
 impl TreeLibrary {
@@ -66,7 +69,16 @@ impl TreeLibrary {
             dry_run: Mutex::new(Arc::new(dry_run)),
             parameter_trees: Mutex::default(),
             tree_cache: TreeCache::default(),
+            shared: None,
         }
+    }
+
+    /// Shares definitions with other robots of the process. `settings`: what makes this robot's definitions different from
+    /// those of the others.
+    #[must_use]
+    pub fn sharing(mut self, trees: &SharedTrees, settings: &str) -> Self {
+        self.shared = Some((trees.clone(), Arc::from(settings)));
+        self
     }
 
     /// The node types of the trees.
@@ -302,6 +314,28 @@ impl TreeLibrary {
     }
 
     fn try_load(&self, paths: &[&Path], main: Option<&str>) -> Result<LoadedTree, String> {
+        let Some((trees, settings)) = &self.shared else {
+            return self.load_files(paths, main);
+        };
+        let key = TreeKey {
+            settings: Arc::clone(settings),
+            paths: paths.iter().map(|path| path.to_path_buf()).collect(),
+            main: main.map(str::to_owned),
+        };
+        // The interfaces and the topics of each robot are its own.
+        if let Some((def, sources)) = trees.get(&key) {
+            return Ok(LoadedTree {
+                def: self.check_by_dry_run(def)?,
+                sources,
+                provider: None,
+            });
+        }
+        let tree = self.load_files(paths, main)?;
+        trees.add(key, &tree.def, &tree.sources);
+        Ok(tree)
+    }
+
+    fn load_files(&self, paths: &[&Path], main: Option<&str>) -> Result<LoadedTree, String> {
         match Loader::new(&self.registry).load_files(paths, main) {
             Ok(Loaded {
                 def,

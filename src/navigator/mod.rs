@@ -53,6 +53,7 @@ mod replaced_goal_tests;
 mod robot;
 mod schedule;
 mod session;
+mod shared_trees;
 #[cfg(feature = "ros")]
 mod signals;
 mod slow_clock;
@@ -93,6 +94,7 @@ pub use parameters::{GrootSettings, MonitorSettings};
 pub use recording::NavigationRecorder;
 pub(crate) use robot::Robot;
 pub use schedule::Schedule;
+pub use shared_trees::SharedTrees;
 #[cfg(feature = "ros")]
 pub(crate) use signals::Signals;
 pub use snapshot::Snapshot;

@@ -20,7 +20,7 @@ use crate::record::replay::{Replay, StepKind};
 use crate::record::stored::{StoredNotice, StoredRecord};
 use crate::record::story::tell;
 use crate::record::stream::Distributor;
-use crate::record::{DiskState, Occasion, RecordedLink, RecorderThread, Recording, RecordingFiles, Stream};
+use crate::record::{DiskState, FlightRecorder, Occasion, RecordedLink, Recording, RecordingFiles, Stream};
 
 /// A navigator with scripted servers, and its recorder.
 struct RecordedRig {
@@ -522,8 +522,7 @@ fn a_failed_navigation_is_written_and_named_in_its_result() {
     };
     let mut rig = RecordedRig::new(Settings::default(), Options::default());
     let stream = Stream::default();
-    let (recorder, _) =
-        RecorderThread::start(&stream, Limits::default(), files.clone(), Occasion::Failure).unwrap();
+    let (recorder, _) = FlightRecorder::new(&stream, Limits::default(), files.clone(), Occasion::Failure);
     let link = RecordedLink::new(rig.rig.bench.link(), stream.clone());
     let world = World::new(Box::new(link), Settings::default());
     rig.rig.navigator = Navigator::new(world, Options::default());
@@ -541,18 +540,20 @@ fn a_failed_navigation_is_written_and_named_in_its_result() {
         rig.rig.ticks(20);
         let (_, report) = rig.rig.reports.try_recv().unwrap();
         let (_, path) = report.error_message.split_once("recording: ").unwrap();
+        recorder.look();
         wait_for_file(path.as_ref());
         assert!(replay(&Recording::read(path.as_ref()).unwrap()) > 3);
     }
     // A request after the end writes the last one again.
     let (reply, replies) = channel();
     recorder.save_handle().save(move |path| drop(reply.send(path)));
+    recorder.look();
     let saved = replies
         .recv_timeout(std::time::Duration::from_secs(20))
         .unwrap()
         .unwrap();
     assert_eq!(Recording::read(&saved).unwrap().metadata["status"], "Aborted");
-    drop(recorder);
+    recorder.finish();
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2);
     std::fs::remove_dir_all(&directory).unwrap();
 }
@@ -664,10 +665,9 @@ fn a_directory_without_write_permission_is_noticed_at_the_start() {
         max_files: 3,
         max_bytes: 1 << 30,
     };
-    let (recorder, _) =
-        RecorderThread::start(&Stream::default(), Limits::default(), files, Occasion::Failure).unwrap();
+    let (recorder, _) = FlightRecorder::new(&Stream::default(), Limits::default(), files, Occasion::Failure);
     let disk = recorder.disk();
-    drop(recorder);
+    recorder.finish();
     assert!(disk.has_failed());
     std::fs::remove_file(&path).unwrap();
 }

@@ -1,47 +1,55 @@
 //! The thread that reads the trees of goals. A disk may take any time, and no tick, cancel or deactivation waits for it
-//! (guarantees G1, G8).
+//! (guarantees G1, G8). The thread exists while there are trees to read.
 
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::goal::NavigationError;
-use super::thread::CallOnDrop;
-use super::{Handle, NavigatorKind, TreeLibrary};
+use super::{GoalQueue, Handle, NavigatorKind, TreeLibrary};
 use crate::bt::TreeDef;
-use crate::fault;
+use crate::worker::{Refused, Worker};
 
 /// Loading time of a tree above which a warning is logged.
 const LONG_LOAD_TIME: Duration = Duration::from_secs(1);
 
-/// Starts the thread that reads the trees of goals. It ends with the tick thread of the handle. `on_end` is called at
-/// its end, also after a panic.
-///
-/// # Errors
-/// The thread cannot be created.
+/// Reads the trees of the goals of this tick thread from now on. `on_panic` is called with the text of a panic.
 pub fn load_trees(
     library: Arc<TreeLibrary>,
     navigator: Handle,
-    on_end: impl FnOnce() + Send + 'static,
-) -> io::Result<()> {
+    on_panic: impl Fn(&str) + Send + Sync + 'static,
+) {
     let cached_trees = Arc::clone(&library);
-    navigator
-        .queue()
-        .find_in_memory(move |kind, name| cached_trees.in_memory(kind, name));
-    std::thread::Builder::new()
-        .name("trees".to_owned())
-        .spawn(move || {
-            let _on_end = CallOnDrop::new(on_end);
-            let queue = navigator.queue();
-            while let Some((number, kind, name)) = queue.wait_for_name() {
-                fault::point();
-                if let Some((request, reason)) = queue.loaded(number, load(&library, kind, &name)) {
-                    request.refuse_now(NavigationError::FailedToLoadBehaviorTree, &reason);
-                }
-                navigator.wake();
-            }
-        })?;
-    Ok(())
+    let queue = navigator.queue().clone();
+    queue.find_in_memory(move |kind, name| cached_trees.in_memory(kind, name));
+    let worker = Worker::new("trees", 1, on_panic, move |_: Option<()>| {
+        give_trees(
+            navigator.queue(),
+            |kind, name| load(&library, kind, name),
+            || navigator.wake(),
+        );
+        None
+    });
+    queue.on_tree_requested(move |queue| {
+        // One request is enough for all trees that are to be read.
+        if let Err(Refused::NoThread((), error)) = worker.put(()) {
+            let reason = format!("the thread that reads trees does not start: {error}");
+            give_trees(queue, |_, _| Err(reason.clone()), || ());
+        }
+    });
+}
+
+/// Gives all goals that wait for a tree theirs, or ends them. `given` is called after each.
+fn give_trees(
+    queue: &GoalQueue,
+    find: impl Fn(NavigatorKind, &str) -> Result<Arc<TreeDef>, String>,
+    given: impl Fn(),
+) {
+    while let Some((number, kind, name)) = queue.next_name() {
+        if let Some((request, reason)) = queue.loaded(number, find(kind, &name)) {
+            request.refuse_now(NavigationError::FailedToLoadBehaviorTree, &reason);
+        }
+        given();
+    }
 }
 
 fn load(library: &TreeLibrary, kind: NavigatorKind, name: &str) -> Result<Arc<TreeDef>, String> {
@@ -128,7 +136,7 @@ mod tests {
                 .set_default(NavigatorKind::ThroughPoses, default.to_str().unwrap())
                 .unwrap();
             let remote = Remote::new();
-            load_trees(Arc::new(library), remote.thread.handle().clone(), || ()).unwrap();
+            load_trees(Arc::new(library), remote.thread.handle().clone(), |_| ());
             Self {
                 remote,
                 folder,

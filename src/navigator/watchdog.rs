@@ -1,101 +1,111 @@
 //! Detects a leaf that blocks the tick thread, and jobs that do not end.
 
-use std::io;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Heartbeat;
-use super::thread::CallOnDrop;
+use super::goal::NavigationId;
 use crate::bt::Time;
-use crate::fault;
 use crate::job::{JobRegistry, StallDetector, StallNotice};
 
-/// A thread that checks periodically and reports stalls.
-#[derive(Debug)]
+/// Watches one tick thread and the jobs of its trees. A thread that never waits for the watched ones calls
+/// [`Watchdog::check`] once in each period.
 pub struct Watchdog {
-    end: Sender<()>,
-    thread: Option<JoinHandle<()>>,
+    heartbeat: Heartbeat,
+    jobs: JobRegistry,
+    limit: Duration,
+    report: Box<dyn FnMut(String) + Send>,
+    cancel_all_goals: Box<dyn FnMut() + Send>,
+    started: Instant,
+    tick_stalls: StallDetector,
+    is_blocked: bool,
+    cancelled_for: Option<NavigationId>,
 }
+
+impl std::fmt::Debug for Watchdog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watchdog")
+            .field("is_blocked", &self.is_blocked)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The period of a watchdog that watches nothing. Others are called with it as well.
+const MAX_PERIOD: Duration = Duration::from_millis(500);
 
 impl Watchdog {
     /// Watches the tick thread and the jobs of its trees.
     ///
-    /// - `limit`: maximum time of a tick or a job before it is reported. Zero: the tick thread and the jobs are not
-    ///   watched, and only `check_threads` is called.
+    /// - `limit`: maximum time of a tick or a job before it is reported. Zero: they are not watched.
     /// - `report`: logs a message.
     /// - `cancel_all_goals`: called when a cancel of the active goal waits for a blocked tick thread. The goals of its
     ///   leaves and their jobs can be cancelled without that thread. The tree is halted as soon as the thread returns.
-    /// - `check_threads`: called in each period, to check other threads.
-    /// - `on_end`: called at the end of the watchdog's thread, also after a panic.
-    ///
-    /// # Errors
-    /// The thread cannot be created.
-    pub fn start(
+    pub fn new(
         heartbeat: Heartbeat,
         jobs: JobRegistry,
         limit: Duration,
-        mut report: impl FnMut(String) + Send + 'static,
-        mut cancel_all_goals: impl FnMut() + Send + 'static,
-        mut check_threads: impl FnMut() + Send + 'static,
-        on_end: impl FnOnce() + Send + 'static,
-    ) -> io::Result<Self> {
-        let (end, end_receiver) = mpsc::channel();
-        let is_watching = !limit.is_zero();
-        let max_period = Duration::from_millis(500);
-        let period = if is_watching { limit / 4 } else { max_period };
-        let period = period.clamp(Duration::from_millis(10), max_period);
-        let thread = std::thread::Builder::new()
-            .name("watchdog".to_owned())
-            .spawn(move || {
-                let _on_end = CallOnDrop::new(on_end);
-                let started = Instant::now();
-                let mut tick_stalls = StallDetector::default();
-                let (mut is_blocked, mut cancelled_for) = (false, None);
-                while let Err(RecvTimeoutError::Timeout) = end_receiver.recv_timeout(period) {
-                    fault::point();
-                    check_threads();
-                    if !is_watching {
-                        continue;
-                    }
-                    let now = Time::ZERO + started.elapsed();
-                    // The leaf is read first: if it returns before the count is read, nothing is reported.
-                    let leaf = heartbeat.leaf();
-                    match tick_stalls.check(heartbeat.beats(), now, limit) {
-                        Some(StallNotice::Stalled(time)) => {
-                            is_blocked = true;
-                            report(blocked_message(leaf.as_deref(), time));
-                        }
-                        Some(StallNotice::Recovered(time)) => {
-                            (is_blocked, cancelled_for) = (false, None);
-                            report(format!("tick thread responds again after {time:.1?}"));
-                        }
-                        None => {}
-                    }
-                    if is_blocked
-                        && let Some(goal) = heartbeat.waiting_cancel()
-                        && cancelled_for != Some(goal)
-                    {
-                        cancelled_for = Some(goal);
-                        report(
-                            "tick thread is blocked and its goal is cancelled: the watchdog cancels all goals"
-                                .to_owned(),
-                        );
-                        cancel_all_goals();
-                        jobs.cancel_all();
-                        // Not earlier: when the tick thread reads this, the goals and jobs of its tree must be
-                        // cancelled.
-                        heartbeat.cancelled_externally(goal);
-                    }
-                    for text in jobs.check(now, limit) {
-                        report(text);
-                    }
-                }
-            })?;
-        Ok(Self {
-            end,
-            thread: Some(thread),
-        })
+        report: impl FnMut(String) + Send + 'static,
+        cancel_all_goals: impl FnMut() + Send + 'static,
+    ) -> Self {
+        Self {
+            heartbeat,
+            jobs,
+            limit,
+            report: Box::new(report),
+            cancel_all_goals: Box::new(cancel_all_goals),
+            started: Instant::now(),
+            tick_stalls: StallDetector::default(),
+            is_blocked: false,
+            cancelled_for: None,
+        }
+    }
+
+    /// The time between two checks.
+    pub fn period(&self) -> Duration {
+        if self.limit.is_zero() {
+            return MAX_PERIOD;
+        }
+        (self.limit / 4).clamp(Duration::from_millis(10), MAX_PERIOD)
+    }
+
+    /// Checks once.
+    pub fn check(&mut self) {
+        if self.limit.is_zero() {
+            return;
+        }
+        let now = Time::ZERO + self.started.elapsed();
+        self.check_ticks(now);
+        for text in self.jobs.check(now, self.limit) {
+            (self.report)(text);
+        }
+    }
+
+    fn check_ticks(&mut self, now: Time) {
+        // The leaf is read first: if it returns before the count is read, nothing is reported.
+        let leaf = self.heartbeat.leaf();
+        match self.tick_stalls.check(self.heartbeat.beats(), now, self.limit) {
+            Some(StallNotice::Stalled(time)) => {
+                self.is_blocked = true;
+                (self.report)(blocked_message(leaf.as_deref(), time));
+            }
+            Some(StallNotice::Recovered(time)) => {
+                (self.is_blocked, self.cancelled_for) = (false, None);
+                (self.report)(format!("tick thread responds again after {time:.1?}"));
+            }
+            None => {}
+        }
+        if self.is_blocked
+            && let Some(goal) = self.heartbeat.waiting_cancel()
+            && self.cancelled_for != Some(goal)
+        {
+            self.cancelled_for = Some(goal);
+            (self.report)(
+                "tick thread is blocked and its goal is cancelled: the watchdog cancels all goals".to_owned(),
+            );
+            (self.cancel_all_goals)();
+            self.jobs.cancel_all();
+            // Not earlier: when the tick thread reads this, the goals and jobs of its tree must be cancelled.
+            self.heartbeat.cancelled_externally(goal);
+        }
     }
 }
 
@@ -105,15 +115,6 @@ fn blocked_message(leaf: Option<&str>, time: Duration) -> String {
         Some(leaf) => format!("leaf `{leaf}` has blocked the tick thread for {time:.1?}: {advice}"),
         None => {
             format!("tick thread has been blocked for {time:.1?}, not by a custom leaf")
-        }
-    }
-}
-
-impl Drop for Watchdog {
-    fn drop(&mut self) {
-        let _ = self.end.send(());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
         }
     }
 }

@@ -11,14 +11,13 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::{self, Thread};
 
 use crossbeam_queue::ArrayQueue;
 
 use super::event::{Event, Record};
 use crate::bt::Time;
 
-/// Number of records that the queue holds. The distributor empties it every 50 ms: enough for 160,000 records a second.
+/// Number of records that the queue holds: enough for the largest tick.
 const CAPACITY: usize = 8192;
 
 /// Number of batches that wait for a reader before it loses some.
@@ -28,9 +27,8 @@ struct Shared {
     queue: ArrayQueue<Record>,
     /// Somebody reads. Without a reader, a write is one load of this flag.
     is_read: AtomicBool,
-    /// The thread of the distributor sleeps until a record is written.
-    is_asleep: AtomicBool,
-    thread: OnceLock<Thread>,
+    /// Makes the thread of the distributor empty the queue soon.
+    waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
     lost: AtomicU64,
     /// The time of the current or last tick, in ns.
     time: AtomicU64,
@@ -61,8 +59,7 @@ impl Stream {
         Self(Arc::new(Shared {
             queue: ArrayQueue::new(capacity.max(1)),
             is_read: AtomicBool::new(false),
-            is_asleep: AtomicBool::new(false),
-            thread: OnceLock::new(),
+            waker: OnceLock::new(),
             lost: AtomicU64::new(0),
             time: AtomicU64::new(0),
         }))
@@ -74,10 +71,14 @@ impl Stream {
         self.0.is_read.load(Ordering::Relaxed)
     }
 
-    /// Sets the time of the records that follow.
+    /// Sets the time of the records that follow, at the begin of each tick. If the queue is half full, it is emptied
+    /// soon.
     #[inline]
     pub fn set_time(&self, time: Time) {
         self.0.time.store(time.as_nanos(), Ordering::Relaxed);
+        if self.0.queue.len() > self.0.queue.capacity() / 2 {
+            self.wake();
+        }
     }
 
     /// Writes a record. Without a reader, it is dropped.
@@ -90,25 +91,24 @@ impl Stream {
         if self.0.queue.push(Record { time, event }).is_err() {
             self.0.lost.fetch_add(1, Ordering::Relaxed);
         }
-        // The queue's tail and this flag are sequentially consistent: either this sees that the thread sleeps, or the thread
-        // sees the record before it sleeps.
-        if self.0.is_asleep.load(Ordering::SeqCst) {
-            self.wake();
-        }
     }
 
-    /// Wakes the thread of the distributor. It sleeps only between navigations.
+    /// Makes the thread of the distributor empty the queue soon.
     #[cold]
     pub(super) fn wake(&self) {
-        if let Some(thread) = self.0.thread.get() {
-            self.0.is_asleep.store(false, Ordering::SeqCst);
-            thread.unpark();
+        if let Some(wake) = self.0.waker.get() {
+            wake();
         }
     }
 
-    /// Sets the thread that owns the distributor, so that it can be woken.
-    pub(super) fn set_thread(&self, thread: &Thread) {
-        let _ = self.0.thread.set(thread.clone());
+    /// Sets the function that wakes the thread of the distributor. It must not wait.
+    pub fn set_waker(&self, wake: impl Fn() + Send + Sync + 'static) {
+        let _ = self.0.waker.set(Box::new(wake));
+    }
+
+    /// Number of records that the queue holds.
+    pub(super) fn capacity(&self) -> usize {
+        self.0.queue.capacity()
     }
 
     /// Number of records that found no place.
@@ -168,14 +168,14 @@ impl Distributor {
         Subscribe(Arc::clone(&self.readers))
     }
 
-    /// Sleeps until a record is written, or until the thread is woken for another reason.
-    pub(super) fn sleep(&self) {
-        let shared = &self.stream.0;
-        shared.is_asleep.store(true, Ordering::SeqCst);
-        if shared.queue.is_empty() {
-            thread::park();
-        }
-        shared.is_asleep.store(false, Ordering::SeqCst);
+    /// Whether there are readers.
+    pub(super) fn has_readers(&self) -> bool {
+        !lock(&self.readers).is_empty()
+    }
+
+    /// Number of records that the queue holds.
+    pub(super) fn capacity(&self) -> usize {
+        self.stream.capacity()
     }
 
     /// Takes what was written since the last call, passes it on, and returns it. `None` if there is nothing.
@@ -302,6 +302,24 @@ mod tests {
         assert_eq!((times(&batch), batch.lost), (vec![0, 1, 2, 3], 3));
         write(&stream, 1);
         assert_eq!(distributor.distribute().unwrap().lost, 0);
+    }
+
+    #[test]
+    fn a_stream_that_is_half_full_wakes_its_thread_in_the_next_tick() {
+        let stream = Stream::with_capacity(4);
+        let mut distributor = stream.distribute();
+        let woken = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&woken);
+        stream.set_waker(move || {
+            counter.fetch_add(1, Ordering::Relaxed);
+        });
+        write(&stream, 3);
+        assert_eq!(woken.load(Ordering::Relaxed), 0);
+        write(&stream, 1);
+        assert_eq!(woken.load(Ordering::Relaxed), 1);
+        distributor.distribute();
+        write(&stream, 1);
+        assert_eq!(woken.load(Ordering::Relaxed), 1);
     }
 
     #[test]

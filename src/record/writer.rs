@@ -1,16 +1,15 @@
 //! The thread that writes recordings to the disk. It is separate from the recorder's thread, because a disk can take
-//! seconds, or for ever, and the event stream must be read in the meantime.
+//! seconds, or for ever, and the event stream must be read in the meantime. It exists while there is something to write.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SendError, Sender};
-use std::thread;
 use std::time::Duration;
 
 use super::files::{DiskState, RecordingFiles};
 use super::part::{PartFile, PartJob};
 use super::recorder::MemoryRecording;
+use crate::worker::{Refused, Worker};
 
 /// Receives the path of the written file, or the reason why there is none.
 pub(super) type Reply = Box<dyn FnOnce(Result<PathBuf, String>) + Send>;
@@ -19,15 +18,20 @@ pub(super) type Reply = Box<dyn FnOnce(Result<PathBuf, String>) + Send>;
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 enum Job {
+    /// Find out whether recordings can be written.
+    Probe,
     /// Write a recording.
     Recording(Arc<MemoryRecording>, Reply),
     /// Something is to be done with the file of the navigation that runs.
     Part(PartJob),
 }
 
-/// Passes recordings to the thread. The thread ends when this is dropped and all recordings are written.
+/// The maximum number of jobs that wait: one of each kind.
+const MAX_JOBS: usize = 3;
+
+/// Passes recordings to the thread.
 pub(super) struct Writer {
-    jobs: Sender<Job>,
+    jobs: Worker<Job>,
     places: Arc<Places>,
 }
 
@@ -42,50 +46,45 @@ struct Places {
     part_failed: AtomicBool,
 }
 
-/// The end of the thread.
-pub(super) struct Written(Receiver<()>);
-
 impl Writer {
-    /// Starts the thread.
-    ///
-    /// # Errors
-    /// The thread cannot be created.
-    pub(super) fn start(files: RecordingFiles, disk: DiskState) -> std::io::Result<(Self, Written)> {
-        let (sender, jobs) = mpsc::channel::<Job>();
+    /// A writer of these files. Finds out whether they can be written.
+    pub(super) fn new(files: RecordingFiles, disk: DiskState) -> Self {
         let places = Arc::<Places>::default();
-        let writer = Self {
-            jobs: sender,
-            places: Arc::clone(&places),
+        let (taken, failed_disk) = (Arc::clone(&places), disk.clone());
+        let mut part = PartFile::default();
+        let report_panic = move |text: &str| {
+            failed_disk.set_failed(true);
+            tracing::error!("a recording is not written: the thread has panicked: {text}");
         };
-        let (end, ended) = mpsc::channel();
-        thread::Builder::new()
-            .name("recordings".to_owned())
-            .spawn(move || {
-                let _end: mpsc::Sender<()> = end;
-                if let Err(error) = files.probe() {
-                    disk.set_failed(true);
-                    tracing::error!("no recordings can be written: {error}");
-                }
-                let mut part = PartFile::default();
-                for job in jobs {
-                    match job {
-                        Job::Recording(recording, reply) => {
-                            places.recording.store(false, Ordering::Release);
-                            let written = files.write(&recording);
-                            disk.set_failed(written.is_err());
-                            reply(written);
-                        }
-                        Job::Part(job) => {
-                            if let Err(error) = part.take(job, &files) {
-                                tracing::warn!("the file of the running navigation is not written: {error}");
-                                places.part_failed.store(true, Ordering::Relaxed);
-                            }
-                            places.part.store(false, Ordering::Release);
-                        }
+        let jobs = Worker::new("recordings", MAX_JOBS, report_panic, move |job| {
+            match job {
+                Some(Job::Probe) => {
+                    if let Err(error) = files.probe() {
+                        disk.set_failed(true);
+                        tracing::error!("no recordings can be written: {error}");
                     }
                 }
-            })?;
-        Ok((writer, Written(ended)))
+                Some(Job::Recording(recording, reply)) => {
+                    taken.recording.store(false, Ordering::Release);
+                    let written = files.write(&recording);
+                    disk.set_failed(written.is_err());
+                    reply(written);
+                }
+                Some(Job::Part(job)) => {
+                    if let Err(error) = part.take(job, &files) {
+                        tracing::warn!("the file of the running navigation is not written: {error}");
+                        taken.part_failed.store(true, Ordering::Relaxed);
+                    }
+                    taken.part.store(false, Ordering::Release);
+                }
+                None => {}
+            }
+            None
+        });
+        let writer = Self { jobs, places };
+        // Without a thread, the first recording tells.
+        let _ = writer.jobs.put(Job::Probe);
+        writer
     }
 
     /// Writes a recording. Returns at once; the thread of the writer calls `reply`, or this one if the disk is too slow.
@@ -94,27 +93,37 @@ impl Writer {
             return reply(Err("the disk has not finished the recordings before".to_owned()));
         }
         let job = Job::Recording(Arc::clone(recording), reply);
-        if let Err(SendError(Job::Recording(_, reply))) = self.jobs.send(job) {
-            reply(Err("the thread that writes recordings has ended".to_owned()));
+        if let Err(Refused::NoThread(job, error)) = self.jobs.put(job) {
+            self.places.recording.store(false, Ordering::Release);
+            if let Job::Recording(_, reply) = job {
+                reply(Err(format!(
+                    "the thread that writes recordings does not start: {error}"
+                )));
+            }
         }
     }
 
     /// Passes on what is to be done with the file of the navigation that runs. Returns at once; false if the part before
     /// is not written yet: then the job is not done.
     pub(super) fn write_part(&self, job: PartJob) -> bool {
-        !self.places.part.swap(true, Ordering::AcqRel) && self.jobs.send(Job::Part(job)).is_ok()
+        if self.places.part.swap(true, Ordering::AcqRel) {
+            return false;
+        }
+        let is_passed_on = self.jobs.put(Job::Part(job)).is_ok();
+        if !is_passed_on {
+            self.places.part.store(false, Ordering::Release);
+        }
+        is_passed_on
     }
 
     /// Whether a part was not written since the last call: the file is removed, and must begin again.
     pub(super) fn take_part_failed(&self) -> bool {
         self.places.part_failed.swap(false, Ordering::Relaxed)
     }
-}
 
-impl Written {
-    /// Waits for the end of the thread, for a bounded time.
-    pub(super) fn wait(&self) {
-        if self.0.recv_timeout(MAX_WAIT) == Err(RecvTimeoutError::Timeout) {
+    /// Waits for a bounded time until all is written.
+    pub(super) fn finish(&self) {
+        if !self.jobs.wait_until_idle(MAX_WAIT) {
             tracing::error!(
                 "a recording is not written: the disk takes more than {} s",
                 MAX_WAIT.as_secs()

@@ -6,6 +6,8 @@ use std::process::Command;
 use super::super::event::{Event, Navigation};
 use super::super::recorder::{Limits, Recorder};
 use super::super::stream::Stream;
+use std::sync::mpsc;
+
 use super::*;
 use crate::bt::builder::leaf;
 use crate::bt::testing::Scene;
@@ -54,7 +56,7 @@ fn pass_on(writer: &Writer, recording: &MemoryRecording) {
     let deadline = std::time::Instant::now() + TIMEOUT;
     while !writer.write_part(begin(recording)) {
         assert!(std::time::Instant::now() < deadline);
-        thread::yield_now();
+        std::thread::yield_now();
     }
 }
 
@@ -68,7 +70,7 @@ fn a_slow_part_does_not_refuse_the_recording_of_the_end() {
     let recording = recording();
     let [_, begun] = folder.0.part_paths(&recording);
     make_pipe(&begun);
-    let (writer, written) = Writer::start(folder.0.clone(), DiskState::default()).unwrap();
+    let writer = Writer::new(folder.0.clone(), DiskState::default());
     assert!(writer.write_part(begin(&recording)));
     assert!(!writer.write_part(begin(&recording)), "at most one part");
     let (sender, replies) = mpsc::channel();
@@ -84,8 +86,7 @@ fn a_slow_part_does_not_refuse_the_recording_of_the_end() {
     let _read = std::fs::read(&begun);
     let path = replies.recv_timeout(TIMEOUT).unwrap().unwrap();
     assert!(path.exists());
-    drop(writer);
-    written.wait();
+    writer.finish();
 }
 
 #[test]
@@ -94,7 +95,7 @@ fn a_failed_part_is_told_once() {
     let recording = recording();
     let [path, begun] = folder.0.part_paths(&recording);
     std::os::unix::fs::symlink("/dev/full", &begun).unwrap();
-    let (writer, written) = Writer::start(folder.0.clone(), DiskState::default()).unwrap();
+    let writer = Writer::new(folder.0.clone(), DiskState::default());
     assert!(!writer.take_part_failed());
     pass_on(&writer, &recording);
     // The failed attempt has removed the link to the full disk.
@@ -103,6 +104,5 @@ fn a_failed_part_is_told_once() {
     assert!(!writer.take_part_failed());
     pass_on(&writer, &recording);
     assert!(path.exists());
-    drop(writer);
-    written.wait();
+    writer.finish();
 }

@@ -6,16 +6,14 @@
 //! waits for a tenth of a second within the call, which blocks the node's thread. An answer to a client that has left
 //! the graph is taken and dropped, not refused.
 
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2r::WrappedServiceTypeSupport;
 
 use super::{Reply, RosError};
-use crate::fault;
+use crate::worker::{Refused, Worker};
 
 /// The pause after the first refusal, doubled after each one: usually the reader is found within a few milliseconds.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
@@ -84,9 +82,9 @@ pub(super) fn flush(patience: Duration) {
 
 fn send_all(patience: Duration) {
     let (done, all_sent) = mpsc::channel::<()>();
-    let queue = queue().clone();
-    if let Some(queue) = queue
-        && queue.try_send(Task::Flush(done)).is_ok()
+    if let Some(worker) = WORKER.get()
+        && worker.has_thread()
+        && worker.put(Task::Flush(done)).is_ok()
     {
         let _ = all_sent.recv_timeout(patience);
     }
@@ -113,92 +111,79 @@ enum Task {
     Flush(Sender<()>),
 }
 
-/// The queue of one thread per process, started on first use.
-static QUEUE: Mutex<Option<SyncSender<Task>>> = Mutex::new(None);
-
-fn queue() -> MutexGuard<'static, Option<SyncSender<Task>>> {
-    QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// The thread `answers`, one per process. It exists while there are answers to send.
+static WORKER: OnceLock<Worker<Task>> = OnceLock::new();
 
 fn enqueue(attempt: SendAttempt) {
-    enqueue_to(&mut queue(), attempt, start_thread);
+    push(WORKER.get_or_init(start_worker), attempt);
 }
 
-/// Puts an answer into the queue. Starts its thread if there is none. If that fails, sends the answer at once: its
-/// client must not wait forever, and the next answer tries again to start the thread.
-fn enqueue_to(
-    queue: &mut Option<SyncSender<Task>>,
-    mut attempt: SendAttempt,
-    start: impl FnOnce() -> io::Result<SyncSender<Task>>,
-) {
-    if let Some(queue) = queue {
-        return push(queue, attempt);
-    }
-    match start() {
-        Ok(started) => push(queue.insert(started), attempt),
-        Err(error) => match attempt() {
-            Attempt::Refused(reason) => {
-                tracing::error!(
-                    "response dropped: {reason}; the thread for another attempt did not start: {error}"
-                );
-            }
-            Attempt::Sent | Attempt::ServiceGone => {}
-        },
-    }
-}
-
-fn start_thread() -> io::Result<SyncSender<Task>> {
-    let (queue, tasks) = mpsc::sync_channel(MAX_QUEUED);
-    std::thread::Builder::new()
-        .name("answers".to_owned())
-        // The thread starts again after a panic: an answer that cannot be sent must not affect the others.
-        .spawn(move || while catch_unwind(AssertUnwindSafe(|| run(&tasks))).is_err() {})
-        .map(|_| queue)
-}
-
-fn push(queue: &SyncSender<Task>, attempt: SendAttempt) {
-    if queue.try_send(Task::Send(attempt)).is_err() {
-        tracing::warn!("response dropped: {MAX_QUEUED} responses already wait to be sent");
-    }
-}
-
-fn run(tasks: &Receiver<Task>) {
+/// An answer that panics is lost, and does not affect the others.
+fn start_worker() -> Worker<Task> {
     let started = Instant::now();
-    let mut refused = Refused::default();
-    let mut waiting_for_all = Vec::new();
-    loop {
-        fault::point();
-        let received = match refused.next_due() {
-            None => tasks.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(due) => tasks.recv_timeout(due.saturating_sub(started.elapsed())),
-        };
-        match received {
-            Ok(Task::Send(attempt)) => {
-                if let Some(reason) = refused.take(attempt, started.elapsed()) {
+    let mut unsent = Unsent::default();
+    let report = |text: &str| tracing::error!("response dropped: it has panicked: {text}");
+    Worker::new("answers", MAX_QUEUED, report, move |task| {
+        unsent.take(task, started.elapsed());
+        let due = unsent.refused.next_due();
+        due.map(|due| due.saturating_sub(started.elapsed()))
+    })
+}
+
+/// Puts an answer into the queue. If its thread cannot be started, sends the answer at once: its client must not wait
+/// forever.
+fn push(worker: &Worker<Task>, attempt: SendAttempt) {
+    match worker.put(Task::Send(attempt)) {
+        Ok(()) | Err(Refused::NoThread(Task::Flush(_), _)) => {}
+        Err(Refused::Full(_)) => {
+            tracing::warn!("response dropped: {MAX_QUEUED} responses already wait to be sent");
+        }
+        Err(Refused::NoThread(Task::Send(attempt), error)) => send_now(attempt, &error),
+    }
+}
+
+fn send_now(mut attempt: SendAttempt, error: &std::io::Error) {
+    if let Attempt::Refused(reason) = attempt() {
+        tracing::error!("response dropped: {reason}; the thread for another attempt did not start: {error}");
+    }
+}
+
+/// What the thread has taken from the queue and could not send.
+#[derive(Default)]
+struct Unsent {
+    refused: RefusedAnswers,
+    /// Those that wait until all answers are sent.
+    waiting_for_all: Vec<Sender<()>>,
+}
+
+impl Unsent {
+    fn take(&mut self, task: Option<Task>, now: Duration) {
+        match task {
+            Some(Task::Send(attempt)) => {
+                if let Some(reason) = self.refused.take(attempt, now) {
                     tracing::warn!(
                         "response dropped: {MAX_REFUSED} responses already wait for their clients: {reason}"
                     );
                 }
             }
-            Ok(Task::Flush(done)) => waiting_for_all.push(done),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+            Some(Task::Flush(done)) => self.waiting_for_all.push(done),
+            None => {}
         }
         // Try one, then read the queue again: a result must not wait for ten clients that cannot receive.
-        if let Some(reason) = refused.try_again(started.elapsed()) {
+        if let Some(reason) = self.refused.try_again(now) {
             tracing::warn!(
                 "response dropped after {RETRY_TIMEOUT:?}: it could not be sent to its client: {reason}"
             );
         }
-        if refused.0.is_empty() {
-            waiting_for_all.clear();
+        if self.refused.0.is_empty() {
+            self.waiting_for_all.clear();
         }
     }
 }
 
 /// The refused answers. All times are since the start of the thread.
 #[derive(Default)]
-struct Refused(Vec<Waiting>);
+struct RefusedAnswers(Vec<Waiting>);
 
 struct Waiting {
     attempt: SendAttempt,
@@ -210,7 +195,7 @@ struct Waiting {
     attempts: u32,
 }
 
-impl Refused {
+impl RefusedAnswers {
     /// Tries an answer and keeps it if it is refused. Returns the reason of another one that was dropped to make room.
     fn take(&mut self, mut attempt: SendAttempt, now: Duration) -> Option<String> {
         let Attempt::Refused(reason) = attempt() else {
@@ -243,24 +228,21 @@ impl Refused {
             .enumerate()
             .filter(|(_, waiting)| waiting.due <= now);
         let (index, _) = due.min_by_key(|(_, waiting)| waiting.due)?;
-        let waiting = self.0.get_mut(index)?;
+        // Put back below: an attempt that panics is not made again.
+        let mut waiting = self.0.swap_remove(index);
         waiting.attempts += 1;
-        let abandoned = match (waiting.attempt)() {
-            Attempt::Sent => {
-                tracing::debug!("response sent at attempt {}", waiting.attempts);
-                None
-            }
-            Attempt::ServiceGone => None,
-            Attempt::Refused(reason) if now >= waiting.first + RETRY_TIMEOUT => Some(reason),
+        match (waiting.attempt)() {
+            Attempt::Sent => tracing::debug!("response sent at attempt {}", waiting.attempts),
+            Attempt::ServiceGone => {}
+            Attempt::Refused(reason) if now >= waiting.first + RETRY_TIMEOUT => return Some(reason),
             Attempt::Refused(reason) => {
                 waiting.reason = reason;
                 waiting.pause *= 2;
                 waiting.due = now + waiting.pause;
-                return None;
+                self.0.push(waiting);
             }
-        };
-        self.0.swap_remove(index);
-        abandoned
+        }
+        None
     }
 }
 
@@ -272,23 +254,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_queue_of_answers_is_bounded() {
-        let (queue, tasks) = mpsc::sync_channel(MAX_QUEUED);
-        for _ in 0..2 * MAX_QUEUED {
-            push(&queue, taken_at(1).0);
-        }
-        assert_eq!(tasks.try_iter().count(), MAX_QUEUED);
+    fn an_answer_is_sent_although_its_thread_cannot_be_started() {
+        let (attempt, tried) = taken_at(1);
+        send_now(attempt, &std::io::ErrorKind::WouldBlock.into());
+        assert_eq!(tried.load(Ordering::Relaxed), 1);
     }
 
     #[test]
-    fn an_answer_is_sent_although_its_thread_cannot_be_started() {
-        let (mut no_queue, (attempt, tried)) = (None, taken_at(1));
-        enqueue_to(&mut no_queue, attempt, || Err(io::ErrorKind::WouldBlock.into()));
-        assert_eq!(tried.load(Ordering::Relaxed), 1);
-        // The next answer tries again to start the thread.
-        let (queue, tasks) = mpsc::sync_channel(MAX_QUEUED);
-        enqueue_to(&mut no_queue, taken_at(1).0, || Ok(queue));
-        assert_eq!(tasks.try_iter().count(), 1);
+    fn g8_an_attempt_that_panics_is_not_made_again() {
+        let mut refused = RefusedAnswers::default();
+        let mut attempts = 0;
+        let attempt = move || {
+            attempts += 1;
+            assert_eq!(attempts, 1, "the second attempt");
+            Attempt::Refused("nobody is there".to_owned())
+        };
+        refused.take(Box::new(attempt), Duration::ZERO);
+        let again = std::panic::AssertUnwindSafe(|| refused.try_again(FIRST_PAUSE));
+        assert!(std::panic::catch_unwind(again).is_err());
+        assert_eq!(refused.next_due(), None);
     }
 
     /// An answer that is accepted at the given attempt, and its number of attempts.
@@ -307,7 +291,7 @@ mod tests {
 
     /// The times of all attempts, in milliseconds, and the reasons of abandoned answers.
     fn run_through(attempt: SendAttempt) -> (Vec<u128>, Vec<String>) {
-        let mut refused = Refused::default();
+        let mut refused = RefusedAnswers::default();
         assert_eq!(refused.take(attempt, Duration::ZERO), None);
         let (mut moments, mut abandoned) = (vec![0], Vec::new());
         while let Some(due) = refused.next_due() {
@@ -334,7 +318,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_not_sent_again_before_it_is_due() {
-        let mut refused = Refused::default();
+        let mut refused = RefusedAnswers::default();
         let (never, _) = taken_at(usize::MAX);
         let (second, tried) = taken_at(3);
         refused.take(never, Duration::ZERO);
@@ -347,7 +331,7 @@ mod tests {
 
     #[test]
     fn due_answers_are_sent_one_at_a_time_oldest_first() {
-        let mut refused = Refused::default();
+        let mut refused = RefusedAnswers::default();
         let answers: Vec<_> = (0..3).map(|_| taken_at(usize::MAX)).collect();
         let tried: Vec<_> = answers.iter().map(|(_, tried)| Arc::clone(tried)).collect();
         for (number, (attempt, _)) in (0..).zip(answers) {
@@ -362,7 +346,7 @@ mod tests {
 
     #[test]
     fn the_number_of_refused_answers_is_bounded() {
-        let mut refused = Refused::default();
+        let mut refused = RefusedAnswers::default();
         for _ in 0..MAX_REFUSED {
             assert_eq!(refused.take(taken_at(usize::MAX).0, Duration::ZERO), None);
         }

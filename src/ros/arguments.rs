@@ -50,6 +50,19 @@ pub(super) fn name_rules<'a>(
         .map(|rule| (rule.from, rule.to))
 }
 
+/// What `-r __node:=…` and `-r __ns:=…` rename.
+pub(super) const NODE: [&str; 2] = ["__node", "__name"];
+pub(super) const NAMESPACE: [&str; 1] = ["__ns"];
+
+/// The name, or the namespace, that the first rule for it gives to a node with this default name.
+pub(super) fn remapped<'a>(arguments: &'a [String], what: &[&str], node: &str) -> Option<&'a str> {
+    rules(arguments)
+        .into_iter()
+        .filter_map(|index| Rule::parse(arguments.get(index)?))
+        .find(|rule| what.contains(&rule.from) && rule.node.is_none_or(|of| of == node))
+        .map(|rule| rule.to)
+}
+
 /// The indices of all rules in the arguments: those after `-r` or `--remap`, between `--ros-args` and `--`.
 fn rules(arguments: &[String]) -> Vec<usize> {
     let mut found = Vec::new();
@@ -112,6 +125,19 @@ mod tests {
             Some((Some("navigator"), "~/x"))
         );
         assert_eq!(parsed("nonsense"), None);
+    }
+
+    #[test]
+    fn the_first_rule_names_the_node_and_its_namespace() {
+        let arguments: Vec<String> =
+            "navtree -r __ns:=/x --ros-args -r other:__ns:=/y -r __ns:=/a -r __ns:=/b -r nav:__node:=c"
+                .split(' ')
+                .map(str::to_owned)
+                .collect();
+        assert_eq!(remapped(&arguments, &NAMESPACE, "nav"), Some("/a"));
+        assert_eq!(remapped(&arguments, &NAMESPACE, "other"), Some("/y"));
+        assert_eq!(remapped(&arguments, &NODE, "nav"), Some("c"));
+        assert_eq!(remapped(&arguments, &NODE, "other"), None);
     }
 
     #[test]

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use r2r::{QosProfile, rosgraph_msgs};
 
-use super::console::take_log;
 use super::convert::Convert;
 use super::qos_overrides::{self, Policy};
 use super::{
-    Clock, Declaration, Executor, ParameterError, ParameterStore, RosError, RosHandle, TransformBuffer,
-    parameters, type_descriptions,
+    Clock, Declaration, Executor, ParameterError, ParameterStore, ParameterValue, Robots, RosError,
+    RosHandle, TransformBuffer, parameters, rosout, type_descriptions,
 };
 use crate::msg::Stamp;
 
@@ -38,6 +37,24 @@ impl Ros {
     /// [`RosError`].
     pub fn start(name: &str, namespace: &str) -> Result<Self, RosError> {
         let (executor, overrides) = Executor::start(name, namespace)?;
+        Self::with(executor, overrides)
+    }
+
+    /// Creates the node of one of the robots of this process. Like [`Ros::start`], but several robots have namespaces
+    /// that the command line does not change.
+    ///
+    /// # Errors
+    /// [`RosError`].
+    pub fn start_robot(name: &str, robots: &Robots, index: usize) -> Result<Self, RosError> {
+        let Some(namespace) = robots.namespace(index) else {
+            return Self::start(name, "");
+        };
+        let (executor, mut overrides) = Executor::start_in(namespace, name)?;
+        overrides.push(("robots".to_owned(), robots.names().to_vec().into()));
+        Self::with(executor, overrides)
+    }
+
+    fn with(executor: Executor, overrides: Vec<(String, ParameterValue)>) -> Result<Self, RosError> {
         let parameters = ParameterStore::new(overrides);
         let simulated = match parameters.declare(Self::use_sim_time()) {
             Ok(value) => value.as_bool().unwrap_or(false),
@@ -61,9 +78,7 @@ impl Ros {
             ros.handle()
                 .with_node_blocking(PATIENCE, type_descriptions::serve)??;
         }
-        if let Some(log) = take_log() {
-            log.attach(ros.handle(), &ros.clock)?;
-        }
+        rosout::attach(ros.handle(), &ros.clock)?;
         let (clock, handle) = (ros.clock.clone(), ros.handle().clone());
         let transforms = ros.transforms.clone();
         let listening = std::sync::atomic::AtomicBool::new(simulated);

@@ -3,26 +3,27 @@
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal as _;
 use std::panic::PanicHookInfo;
-use std::sync::{Mutex, PoisonError};
 
+use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::fmt::format::{Format, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, format};
 use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use super::stderr::{Stderr, StderrThread};
-use super::{Rosout, rosout};
+use super::rosout::{rosout, wait_for_node};
+use super::stderr::{Stderr, StderrFlush};
 use crate::bt::panic_text;
-
-/// The log until there is a node. A process has one log, and `tracing` keeps its other end in a global too.
-static WAITING: Mutex<Option<Rosout>> = Mutex::new(None);
+use crate::robot_name;
 
 /// The log of the process. On drop it waits a moment for the last lines.
 #[derive(Debug)]
 #[must_use = "what is logged last is written when this is dropped"]
-pub struct Log(#[expect(dead_code, reason = "kept for its drop")] Option<StderrThread>);
+pub struct Log(#[expect(dead_code, reason = "kept for its drop")] StderrFlush);
 
-/// Logs to standard error, and to `/rosout` under the name of the first [`super::Ros`] that is started afterwards. The
+/// Logs to standard error, and to `/rosout` under the name of the first [`super::Ros`] that is started afterwards. Lines
+/// of one of several robots begin with its name, and are published under the name of its node. The
 /// level is that of `RUST_LOG`, or of `--ros-args --log-level`, or `info`. For the executables; a second call does
 /// nothing.
 ///
@@ -34,14 +35,12 @@ pub fn start_log() -> Log {
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(directive(&arguments)));
-    let (writer, thread) = match Stderr::start() {
-        Ok((stderr, thread)) => (BoxMakeWriter::new(stderr), Some(thread)),
-        Err(_) => (BoxMakeWriter::new(std::io::stderr), None),
-    };
+    let (writer, flush) = Stderr::new();
     let console = tracing_subscriber::fmt::layer()
         // Launch files and tests read it through pipes, where colors are noise.
         .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(writer);
+        .with_writer(writer)
+        .event_format(NamingRobots(format()));
     let (layer, log) = rosout();
     let log_set_up = tracing_subscriber::registry()
         .with(filter)
@@ -50,9 +49,30 @@ pub fn start_log() -> Log {
         .try_init();
     if log_set_up.is_ok() {
         std::panic::set_hook(Box::new(log_panic));
-        *WAITING.lock().unwrap_or_else(PoisonError::into_inner) = Some(log);
+        wait_for_node(log);
     }
-    Log(thread)
+    Log(flush)
+}
+
+/// Begins a line with the robot that it is about, if there are several.
+struct NamingRobots(Format);
+
+impl<S, N> FormatEvent<S, N> for NamingRobots
+where
+    S: Subscriber + for<'s> LookupSpan<'s>,
+    N: for<'w> FormatFields<'w> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> std::fmt::Result {
+        if let Some(robot) = robot_name::current() {
+            write!(writer, "[{robot}] ")?;
+        }
+        self.0.format_event(context, writer, event)
+    }
 }
 
 /// Logs a panic, with a backtrace if `RUST_BACKTRACE` requests one.
@@ -69,11 +89,6 @@ fn log_panic(info: &PanicHookInfo<'_>) {
     } else {
         tracing::error!("thread `{thread}` panicked{place}: {text}");
     }
-}
-
-/// The log that waits for a node. `None` after the first call.
-pub(super) fn take_log() -> Option<Rosout> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// The filter requested by the arguments. `--log-level name:=level` sets the level of one logger; here there is one

@@ -5,9 +5,8 @@
 //! status of every action server on the graph. It opens those with such a goal, so that the GoalTracker cancels the
 //! goal ([`Command::Adopt`](crate::goal::Command::Adopt)).
 
-use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2r::{QosProfile, action_msgs};
@@ -17,6 +16,7 @@ use super::interfaces::knows_action;
 use super::rcl::{Context, Node, Subscription};
 use super::{Endpoints, RosError, arguments, is_name};
 use crate::goal::{GoalId, GoalStatus};
+use crate::robot_name;
 
 const THREAD: &str = "ros-search";
 const STATUS: &str = "/_action/status";
@@ -28,20 +28,48 @@ const FEEDBACK_SUFFIX: &str = "_FeedbackMessage";
 const LENGTH: Duration = Duration::from_secs(30);
 /// The period of the checks for servers and their goals.
 const LOOK: Duration = Duration::from_millis(250);
-/// The maximum number of servers in a search. Servers in the node's namespace come first.
+/// The maximum number of servers in a search, and how many more for each further robot. Servers in the namespaces of the
+/// robots come first.
 const MAX_SERVERS: usize = 256;
+const SERVERS_PER_ROBOT: usize = 16;
 
 /// Time for the end of the thread when the node is deactivated.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A search on a thread of its own, with a node and a participant of its own: what it discovers and subscribes to ends
-/// with it. It ends after 30 s or on drop.
+/// The search of a node. It ends after 30 s or on drop. One thread searches for all nodes of the process, with a node and
+/// a participant of its own: what it discovers and subscribes to ends with it.
 #[derive(Debug)]
 pub struct EarlierGoals {
-    end: Option<Sender<()>>,
-    /// Disconnected at the end of the thread.
-    has_ended: Receiver<()>,
-    thread: Option<JoinHandle<()>>,
+    number: u64,
+}
+
+/// A node that searches.
+struct Searcher {
+    number: u64,
+    endpoints: Endpoints,
+    robot: Option<Arc<str>>,
+    until: Instant,
+    /// The servers that were opened for it, or whose goals cannot be cancelled.
+    found: HashSet<String>,
+}
+
+struct Searches {
+    searchers: Vec<Searcher>,
+    last_number: u64,
+    has_thread: bool,
+}
+
+/// All searches of the process.
+static SEARCHES: Mutex<Searches> = Mutex::new(Searches {
+    searchers: Vec::new(),
+    last_number: 0,
+    has_thread: false,
+});
+/// Notified when a search ends, and when the thread ends.
+static CHANGED: Condvar = Condvar::new();
+
+fn searches() -> MutexGuard<'static, Searches> {
+    SEARCHES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl EarlierGoals {
@@ -58,48 +86,53 @@ impl EarlierGoals {
                  not report the other servers; set ROS_SUPER_CLIENT=TRUE"
             );
         }
-        let (end, ended) = channel();
-        let (ending, has_ended) = channel();
-        let endpoints = endpoints.clone();
-        let run = move || {
-            let _ending = ending;
-            if let Some(Err(error)) = guarded("the search", || search(&endpoints, &ended)) {
-                tracing::error!(
-                    "goals of an earlier run are cancelled only on servers that a tree uses: {error}"
-                );
-            }
-        };
-        match std::thread::Builder::new().name(THREAD.to_owned()).spawn(run) {
-            Ok(thread) => Some(Self {
-                end: Some(end),
-                has_ended,
-                thread: Some(thread),
-            }),
-            Err(error) => {
-                tracing::error!(
-                    "goals of an earlier run are cancelled only on servers that a tree uses: thread {THREAD} not \
-                     started: {error}"
-                );
-                None
+        let mut searches = searches();
+        searches.last_number += 1;
+        let number = searches.last_number;
+        searches.searchers.push(Searcher {
+            number,
+            endpoints: endpoints.clone(),
+            robot: robot_name::current(),
+            until: Instant::now() + LENGTH,
+            found: HashSet::new(),
+        });
+        if !searches.has_thread {
+            match std::thread::Builder::new().name(THREAD.to_owned()).spawn(run) {
+                Ok(_) => searches.has_thread = true,
+                Err(error) => {
+                    searches.searchers.clear();
+                    report_failure(&format!("thread {THREAD} not started: {error}"));
+                    return None;
+                }
             }
         }
+        Some(Self { number })
     }
 
     /// Ends the search without waiting for its thread. The drop waits.
     pub fn stop(&mut self) {
-        self.end = None;
+        searches()
+            .searchers
+            .retain(|searcher| searcher.number != self.number);
+        CHANGED.notify_all();
     }
 }
 
 impl Drop for EarlierGoals {
     fn drop(&mut self) {
         self.stop();
-        if self.has_ended.recv_timeout(JOIN_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
+        let is_ending = |searches: &mut Searches| searches.has_thread && searches.searchers.is_empty();
+        let (searches, _) = CHANGED
+            .wait_timeout_while(searches(), JOIN_TIMEOUT, |searches| is_ending(searches))
+            .unwrap_or_else(PoisonError::into_inner);
+        if searches.has_thread && searches.searchers.is_empty() {
             tracing::error!("{THREAD} did not end within {JOIN_TIMEOUT:?}");
-        } else if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
         }
     }
+}
+
+fn report_failure(reason: &str) {
+    tracing::error!("goals of an earlier run are cancelled only on servers that a tree uses: {reason}");
 }
 
 /// A discovery server of Fast DDS reports a topic only to participants that use it, or that are super clients.
@@ -109,10 +142,44 @@ fn is_filtered_by_a_discovery_server(is_set: impl Fn(&str) -> bool) -> bool {
 
 type StatusList = action_msgs::msg::GoalStatusArray;
 
-/// The state of a server in the search.
-enum Server {
-    Watched(Subscription<StatusList>),
-    Done,
+/// A server in the search.
+struct Server {
+    status: Subscription<StatusList>,
+    /// The marks of the active goals in its last status.
+    marks: Vec<u32>,
+}
+
+/// The thread: searches until all searches have ended.
+fn run() {
+    loop {
+        match guarded("the search", search) {
+            Some(Ok(())) => {}
+            Some(Err(error)) => end_all(&error.to_string()),
+            None => end_all("it has panicked"),
+        }
+        let mut searches = searches();
+        if searches.searchers.is_empty() {
+            searches.has_thread = false;
+            CHANGED.notify_all();
+            return;
+        }
+        // Another search began while the node of the last one was ending.
+    }
+}
+
+fn end_all(reason: &str) {
+    searches().searchers.clear();
+    report_failure(reason);
+}
+
+/// Waits until the next look. False if all searches have ended.
+fn goes_on() -> bool {
+    let (mut searches, _) = CHANGED
+        .wait_timeout_while(searches(), LOOK, |searches| !searches.searchers.is_empty())
+        .unwrap_or_else(PoisonError::into_inner);
+    let now = Instant::now();
+    searches.searchers.retain(|searcher| searcher.until > now);
+    !searches.searchers.is_empty()
 }
 
 /// Searches until the end. A call that fails is tried again: perhaps the earlier run was killed because the machine had
@@ -120,17 +187,17 @@ enum Server {
 ///
 /// # Errors
 /// The last failure, if the search could not begin.
-fn search(endpoints: &Endpoints, ended: &Receiver<()>) -> Result<(), RosError> {
-    let until = Instant::now() + LENGTH;
-    let goes_on = || Instant::now() < until && ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout);
-    let name = format!("_{}_search", endpoints.ros().name());
+fn search() -> Result<(), RosError> {
     let arguments = arguments::without_nodes(std::env::args_os());
     let mut failure = None;
     while goes_on() {
+        let Some((name, namespace)) = names_of_first() else {
+            return Ok(());
+        };
         let context = Context::new(arguments.iter().cloned());
-        match context.and_then(|context| Node::new(&context, &name, endpoints.ros().namespace())) {
+        match context.and_then(|context| Node::new(&context, &name, &namespace)) {
             Ok(node) => {
-                watch_servers(&node, endpoints, goes_on);
+                watch_servers(&node);
                 return Ok(());
             }
             Err(error) => failure = Some(error),
@@ -139,54 +206,112 @@ fn search(endpoints: &Endpoints, ended: &Receiver<()>) -> Result<(), RosError> {
     failure.map_or(Ok(()), Err)
 }
 
-fn watch_servers(node: &Node, endpoints: &Endpoints, goes_on: impl Fn() -> bool) {
-    let (namespace, mark) = (endpoints.ros().namespace(), endpoints.goal_tracker().mark());
+/// The name and the namespace of the node of the search: those of the first node that searches.
+fn names_of_first() -> Option<(String, String)> {
+    let searches = searches();
+    let ros = searches.searchers.first()?.endpoints.ros();
+    Some((format!("_{}_search", ros.name()), ros.namespace().to_owned()))
+}
+
+fn watch_servers(node: &Node) {
     let mut servers: BTreeMap<String, Server> = BTreeMap::new();
+    let mut is_full = false;
     while goes_on() {
         // A failure is tried again at the next look.
         let topics = node.topics().unwrap_or_default();
-        for (name, type_name) in action_servers(&topics, namespace) {
-            if !servers.contains_key(&name) && servers.len() < MAX_SERVERS {
+        let (namespaces, max_servers) = scope();
+        for (name, type_name) in action_servers(&topics, &namespaces) {
+            if !servers.contains_key(&name) && is_opened_by_its_robot(&name) {
+                continue;
+            }
+            if !servers.contains_key(&name) && servers.len() < max_servers {
                 let qos = QosProfile::default().keep_last(1).transient_local();
-                if let Ok(subscription) = Subscription::new(node, &format!("{name}{STATUS}"), qos) {
-                    servers.insert(name.clone(), Server::Watched(subscription));
+                if let Ok(status) = Subscription::new(node, &format!("{name}{STATUS}"), qos) {
+                    let marks = Vec::new();
+                    servers.insert(name.clone(), Server { status, marks });
                 }
             }
             let Some(server) = servers.get_mut(&name) else {
+                is_full = true;
                 continue;
             };
-            let Server::Watched(subscription) = server else {
-                continue;
-            };
-            let list: Option<StatusList> = subscription.take();
-            if !list.is_some_and(|list| list.status_list.iter().any(|goal| is_ours_and_active(goal, mark))) {
-                continue;
+            if let Some(list) = server.status.take() {
+                server.marks = active_marks(&list);
             }
-            *server = Server::Done;
-            if knows_action(&type_name, true) {
-                endpoints.open_action(&name, &type_name);
+            if !server.marks.is_empty() {
+                open_for_searchers(&name, &type_name, &server.marks);
+            }
+        }
+    }
+    if is_full {
+        tracing::warn!(
+            "goals of an earlier run were searched on {} action servers; there may be more",
+            servers.len()
+        );
+    }
+}
+
+/// The namespaces of the nodes that search, and the maximum number of servers.
+fn scope() -> (Vec<String>, usize) {
+    let searches = searches();
+    let robots = searches.searchers.iter();
+    let namespaces: Vec<String> = robots
+        .map(|searcher| searcher.endpoints.ros().namespace().to_owned())
+        .collect();
+    let further = namespaces.len().saturating_sub(1);
+    (namespaces, MAX_SERVERS + SERVERS_PER_ROBOT * further)
+}
+
+/// Whether a server in the namespace of one of several robots is open there: the robot finds its goals itself.
+fn is_opened_by_its_robot(name: &str) -> bool {
+    let searches = searches();
+    let has_opened = |searcher: &Searcher| {
+        searcher.robot.is_some()
+            && is_inside(name, searcher.endpoints.ros().namespace())
+            && searcher.endpoints.has_action(name)
+    };
+    searches.searchers.iter().any(has_opened)
+}
+
+/// Opens a server for the nodes that have left goals there.
+fn open_for_searchers(name: &str, type_name: &str, marks: &[u32]) {
+    for searcher in &mut searches().searchers {
+        let mark = searcher.endpoints.goal_tracker().mark();
+        if !marks.contains(&mark) || !searcher.found.insert(name.to_owned()) {
+            continue;
+        }
+        robot_name::with(searcher.robot.as_ref(), || {
+            if knows_action(type_name, true) {
+                searcher.endpoints.open_action(name, type_name);
             } else {
                 tracing::error!(
                     "{name}: a goal of an earlier run executes there and is not cancelled: this build has no \
                      {type_name}; cancel it with another program"
                 );
             }
-        }
-    }
-    if servers.len() >= MAX_SERVERS {
-        tracing::warn!(
-            "goals of an earlier run were searched on {MAX_SERVERS} action servers; there may be more"
-        );
+        });
     }
 }
 
-fn is_ours_and_active(entry: &action_msgs::msg::GoalStatus, mark: u32) -> bool {
-    GoalId::from_slice(&entry.goal_info.goal_id.uuid).is_some_and(|goal| goal.mark() == mark)
-        && GoalStatus::from_wire(entry.status).is_active()
+/// The marks of the active goals.
+fn active_marks(list: &StatusList) -> Vec<u32> {
+    let active = list
+        .status_list
+        .iter()
+        .filter(|entry| GoalStatus::from_wire(entry.status).is_active());
+    active
+        .filter_map(|entry| GoalId::from_slice(&entry.goal_info.goal_id.uuid))
+        .map(|goal| goal.mark())
+        .collect()
 }
 
-/// The action servers among topics with their types: full name and type of each. Those in `namespace` come first.
-fn action_servers(topics: &[(String, Vec<String>)], namespace: &str) -> Vec<(String, String)> {
+fn is_inside(name: &str, namespace: &str) -> bool {
+    let inside = name.strip_prefix(namespace.trim_end_matches('/'));
+    inside.is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// The action servers among topics with their types: full name and type of each. Those in the namespaces come first.
+fn action_servers(topics: &[(String, Vec<String>)], namespaces: &[String]) -> Vec<(String, String)> {
     let mut servers: Vec<(String, String)> = topics
         .iter()
         .filter_map(|(topic, types)| {
@@ -195,8 +320,10 @@ fn action_servers(topics: &[(String, Vec<String>)], namespace: &str) -> Vec<(Str
             Some((name.to_owned(), type_name.to_owned()))
         })
         .collect();
-    let inside = format!("{}/", namespace.trim_end_matches('/'));
-    servers.sort_unstable_by_key(|(name, _)| (!name.starts_with(&inside), name.clone()));
+    servers.sort_by_cached_key(|(name, _)| {
+        let is_outside = !namespaces.iter().any(|namespace| is_inside(name, namespace));
+        (is_outside, name.clone())
+    });
     servers
 }
 
@@ -224,14 +351,14 @@ mod tests {
             ),
         ]
         .map(|(name, type_name)| (name.to_owned(), vec![type_name.to_owned()]));
-        let found = |namespace| action_servers(&topics, namespace);
+        let found = |namespace: &str| action_servers(&topics, &[namespace.to_owned()]);
         let spin = |robot: &str| (format!("/{robot}/spin"), "nav2_msgs/action/Spin".to_owned());
         assert_eq!(found("/"), [spin("robot1"), spin("robot2")]);
         assert_eq!(found("/robot2"), [spin("robot2"), spin("robot1")]);
     }
 
     #[test]
-    fn g3_only_active_goals_with_the_mark_of_this_node_are_found() {
+    fn g3_only_active_goals_are_found() {
         let entry = |first: u8, status: i8| {
             let mut entry = action_msgs::msg::GoalStatus {
                 status,
@@ -241,10 +368,14 @@ mod tests {
             entry
         };
         let (executing, canceling, succeeded) = (2, 3, 4);
-        assert!(is_ours_and_active(&entry(7, executing), 0x0707_0707));
-        assert!(is_ours_and_active(&entry(7, canceling), 0x0707_0707));
-        assert!(!is_ours_and_active(&entry(7, succeeded), 0x0707_0707));
-        assert!(!is_ours_and_active(&entry(8, executing), 0x0707_0707));
+        let status_list = vec![
+            entry(7, executing),
+            entry(8, succeeded),
+            entry(9, canceling),
+            entry(6, succeeded),
+        ];
+        let list = StatusList { status_list };
+        assert_eq!(active_marks(&list), [0x0707_0707, 0x0909_0909]);
     }
 
     #[test]

@@ -128,6 +128,14 @@ impl Endpoints {
         self.lock().adopt.is_some()
     }
 
+    /// Whether an action server with this full name is open.
+    pub(super) fn has_action(&self, name: &str) -> bool {
+        let server = self.ros().server(EndpointKind::Action, name);
+        let inner = self.lock();
+        let mut open = inner.servers.keys();
+        open.any(|(kind, full_name, _)| (*kind, full_name) == (EndpointKind::Action, &server))
+    }
+
     /// Opens an action server that no leaf uses. It does not end.
     pub(super) fn open_action(&self, name: &str, type_name: &str) {
         self.open(EndpointKind::Action, name, type_name);

@@ -1,6 +1,5 @@
 //! Starts the thread that owns the node, and gives access to it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -12,7 +11,6 @@ use super::node_thread::NodeThread;
 use super::rcl::{Context, Node};
 use super::thread_exit::ThreadExit;
 use super::{ParameterValue, RosError, RosNode, answers, robot_id, scheduling};
-use crate::bt::panic_text;
 use crate::goal::GoalIds;
 use crate::nav::EndpointKind;
 
@@ -48,10 +46,25 @@ impl Executor {
     /// # Errors
     /// [`RosError::Context`], [`RosError::Node`].
     pub fn start(name: &str, namespace: &str) -> Result<(Self, Vec<(String, ParameterValue)>), RosError> {
+        Self::start_with(|context| Node::new(context, name, namespace))
+    }
+
+    /// Like [`Executor::start`], but the command line does not change the namespace: for one of several robots.
+    ///
+    /// # Errors
+    /// [`RosError::Context`], [`RosError::Node`].
+    pub fn start_in(namespace: &str, name: &str) -> Result<(Self, Vec<(String, ParameterValue)>), RosError> {
+        Self::start_with(|context| Node::new_in(context, name, namespace))
+    }
+
+    fn start_with(
+        create: impl FnOnce(&Arc<Context>) -> Result<Node, RosError>,
+    ) -> Result<(Self, Vec<(String, ParameterValue)>), RosError> {
         if std::env::args_os().any(|argument| argument.to_str().is_none()) {
             return Err(RosError::Context("the arguments are not UTF-8".to_owned()));
         }
-        let node = Node::new(&Context::of_process()?, name, namespace)?;
+        let (context, is_new) = Context::of_process()?;
+        let node = create(&context)?;
         let shared = Arc::new(Shared {
             names: Names::of(&node),
             thread_exit: ThreadExit::default(),
@@ -65,7 +78,9 @@ impl Executor {
             ending.thread_exit.record(end);
         };
         let (node_thread, thread) = NodeThread::start(RosNode::new(node), THREAD, end)?;
-        scheduling::yield_timed_events();
+        if is_new {
+            scheduling::yield_timed_events();
+        }
         let executor = Self {
             handle: RosHandle { node_thread, shared },
             thread: Some(thread),
@@ -224,21 +239,10 @@ impl RosHandle {
         self.shared.thread_exit.record(Err(fault.to_owned()));
     }
 
-    /// Starts a thread whose panic is a fault of the process.
-    pub(super) fn spawn(
-        &self,
-        name: &'static str,
-        body: impl FnOnce() + Send + 'static,
-    ) -> Result<JoinHandle<()>, RosError> {
+    /// Makes a panic of a [`Worker`](crate::worker::Worker) a fault of the node: the function gets the text of the panic.
+    pub(crate) fn fail_on_panic(&self, thread: &'static str) -> impl Fn(&str) + Send + Sync + 'static {
         let ros = self.clone();
-        std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || {
-                if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
-                    ros.fail(&format!("thread `{name}` panicked: {}", panic_text(&*panic)));
-                }
-            })
-            .map_err(|error| RosError::Context(error.to_string()))
+        move |text| ros.fail(&format!("thread `{thread}` panicked: {text}"))
     }
 
     /// Calls `callback` when [`RosHandle::thread_exit`] is no longer `None`; at once if it already is not.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::ready::Ready;
 use super::spin::{self, Rounds, Task};
 use super::{RosError, RosNode};
+use crate::robot_name;
 
 /// Access to a node from any thread: its thread runs the tasks one after the other. Clones share the thread.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ impl NodeThread {
         let rounds = Arc::clone(&node_thread.rounds);
         let thread = std::thread::Builder::new()
             .name(title.to_owned())
-            .spawn(move || {
+            .spawn(robot_name::inherit(move || {
                 let ended = spin::run(&mut node, &inbox, &rounds);
                 let has_failed = ended.is_err();
                 end(ended);
@@ -46,7 +47,7 @@ impl NodeThread {
                 }
                 // Dropped on its own thread and before the process ends, so peers see its endpoints disappear.
                 let _ = catch_unwind(AssertUnwindSafe(|| drop(node)));
-            })
+            }))
             .map_err(|error| RosError::Context(error.to_string()))?;
         Ok((node_thread, thread))
     }

@@ -1,7 +1,8 @@
 //! Log lines on `/rosout`.
 
 use std::fmt::Write;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use r2r::QosProfile;
@@ -12,8 +13,9 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
 use super::convert::{Convert, wire_text};
-use super::{Clock, RosError, RosHandle, RosNode};
+use super::{Clock, Publisher, RosError, RosHandle};
 use crate::msg::Stamp;
+use crate::robot_name;
 
 /// The maximum number of lines that wait for the node's thread. Further ones are dropped: a log must not delay the
 /// threads that write it.
@@ -34,8 +36,46 @@ pub struct Rosout {
     lines: Receiver<Line>,
 }
 
+/// The log until there is a node. A process has one log, and `tracing` keeps its other end in a global too.
+static WAITING: Mutex<Option<Rosout>> = Mutex::new(None);
+
+/// The queues of the lines of several robots, by the full names of their nodes. The lines of other threads, and of a robot
+/// without a node, are in the queue of the [`Rosout`].
+static ROBOTS: RwLock<Vec<(Arc<str>, SyncSender<Line>)>> = RwLock::new(Vec::new());
+
+/// Publishes the log of the process with the next node that is started.
+pub(super) fn wait_for_node(log: Rosout) {
+    *WAITING.lock().unwrap_or_else(PoisonError::into_inner) = Some(log);
+}
+
+/// The log that waits for a node.
+pub(super) fn take_log() -> Option<Rosout> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+/// Publishes the log of the process, if no node does, and the lines of the robot of this node, if the process has several.
+///
+/// # Errors
+/// [`RosError`].
+pub(super) fn attach(ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
+    let robot = robot_name::current().filter(|robot| **robot == *ros.full_name());
+    if let Some(robot) = robot {
+        let (sender, lines) = sync_channel(QUEUE);
+        publish_lines(lines, ros, clock)?;
+        let mut robots = ROBOTS.write().unwrap_or_else(PoisonError::into_inner);
+        robots.retain(|(other, _)| *other != robot);
+        robots.push((robot, sender));
+    }
+    match take_log() {
+        Some(log) => log.attach(ros, clock),
+        None => Ok(()),
+    }
+}
+
 #[derive(Debug)]
 struct Line {
+    /// The robot of the thread that wrote it.
+    robot: Option<Arc<str>>,
     stamp: Stamp,
     level: Level,
     text: String,
@@ -45,11 +85,11 @@ struct Line {
 }
 
 impl Line {
-    fn message(&self, name: &str, stamp: Stamp) -> Log {
+    fn message(&self, node: &str, stamp: Stamp) -> Log {
         Log {
             stamp: stamp.to_wire(),
             level: severity(self.level),
-            name: name.to_owned(),
+            name: logger(self.robot.as_deref().unwrap_or(node)),
             // A line may contain any text: a key, a file name, a text from a topic.
             msg: wire_text(&self.text),
             file: self.file.to_owned(),
@@ -57,6 +97,11 @@ impl Line {
             line: self.line,
         }
     }
+}
+
+/// The name of the logger of a node with this full name.
+fn logger(node: &str) -> String {
+    node.trim_start_matches('/').replace('/', ".")
 }
 
 /// Creates a layer and its receiver.
@@ -70,15 +115,36 @@ impl<S: Subscriber> Layer<S> for RosoutLayer {
         let metadata = event.metadata();
         let mut text = Text::default();
         event.record(&mut text);
+        let robot = robot_name::current();
         // The receiver, which knows the clock, replaces the stamp under use_sim_time.
-        let _ = self.lines.try_send(Line {
+        let line = Line {
+            robot: robot.clone(),
             stamp: Clock::system_stamp(),
             level: *metadata.level(),
             text: text.0,
             target: metadata.target(),
             file: metadata.file().unwrap_or_default(),
             line: metadata.line().unwrap_or_default(),
-        });
+        };
+        let rejected = match robot {
+            Some(robot) => send_of(&robot, line),
+            None => Some(line),
+        };
+        if let Some(line) = rejected {
+            let _ = self.lines.try_send(line);
+        }
+    }
+}
+
+/// Puts a line into the queue of a robot. Returns it if the robot has no node.
+fn send_of(robot: &Arc<str>, line: Line) -> Option<Line> {
+    let robots = ROBOTS.read().unwrap_or_else(PoisonError::into_inner);
+    let Some((_, queue)) = robots.iter().find(|(other, _)| other == robot) else {
+        return Some(line);
+    };
+    match queue.try_send(line) {
+        Err(TrySendError::Disconnected(line)) => Some(line),
+        Ok(()) | Err(TrySendError::Full(_)) => None,
     }
 }
 
@@ -88,22 +154,50 @@ impl Rosout {
     /// # Errors
     /// [`RosError`].
     pub fn attach(self, ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
-        let name = ros.full_name().trim_start_matches('/').replace('/', ".");
-        let clock = clock.clone();
-        ros.with_node_blocking(Duration::from_secs(10), move |node| {
-            self.publish(node, name, clock)
-        })?
+        publish_lines(Returned(Some(self)), ros, clock)
     }
+}
 
-    fn publish(self, node: &mut RosNode, name: String, clock: Clock) -> Result<(), RosError> {
+/// A source of lines. Dropped at the end of the node.
+trait Lines: Send + 'static {
+    fn next(&self) -> Option<Line>;
+}
+
+impl Lines for Receiver<Line> {
+    fn next(&self) -> Option<Line> {
+        self.try_recv().ok()
+    }
+}
+
+/// The log of the process, which waits for the next node when the present one ends.
+struct Returned(Option<Rosout>);
+
+impl Lines for Returned {
+    fn next(&self) -> Option<Line> {
+        self.0.as_ref()?.lines.try_recv().ok()
+    }
+}
+
+impl Drop for Returned {
+    fn drop(&mut self) {
+        if let Some(log) = self.0.take() {
+            wait_for_node(log);
+        }
+    }
+}
+
+/// Publishes lines under the node's name.
+fn publish_lines(lines: impl Lines, ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
+    let (name, clock) = (ros.full_name(), clock.clone());
+    ros.with_node_blocking(Duration::from_secs(10), move |node| {
         let qos = QosProfile::default()
             .keep_last(1000)
             .transient_local()
             .lifespan(Duration::from_secs(10));
-        let publisher = node.publisher::<Log>("/rosout", qos)?;
+        let publisher: Publisher<Log> = node.publisher("/rosout", qos)?;
         // Runs whenever the node's thread was awake.
         node.every(Duration::ZERO, move || {
-            while let Ok(line) = self.lines.try_recv() {
+            while let Some(line) = lines.next() {
                 let stamp = if clock.is_simulated() {
                     clock.stamp()
                 } else {
@@ -113,7 +207,7 @@ impl Rosout {
             }
         });
         Ok(())
-    }
+    })?
 }
 
 /// The severity numbers of `rcl_interfaces/Log`.
@@ -149,6 +243,7 @@ mod tests {
     #[test]
     fn g8_a_zero_byte_in_a_line_is_replaced() {
         let line = Line {
+            robot: None,
             stamp: Stamp::ZERO,
             level: Level::WARN,
             text: "the frame `ma\0p` does not exist".to_owned(),
@@ -156,7 +251,8 @@ mod tests {
             file: "a.rs",
             line: 1,
         };
-        let message = line.message("bt_navigator", Stamp::ZERO);
+        let message = line.message("/r1/bt_navigator", Stamp::ZERO);
+        assert_eq!(message.name, "r1.bt_navigator");
         assert_eq!(message.msg, "the frame `ma␀p` does not exist");
         // r2r does the same when it sends.
         drop(r2r::NativeMsg::from(&message));
@@ -178,5 +274,28 @@ mod tests {
         );
         assert!(first.file.ends_with("rosout.rs") && first.line > 0);
         assert_eq!(rosout.lines.try_iter().count(), QUEUE - 1);
+    }
+
+    #[test]
+    fn the_lines_of_a_robot_are_in_its_queue_while_it_has_a_node() {
+        let (layer, rosout) = rosout();
+        let robot: Arc<str> = Arc::from("/queue_test/bt_navigator");
+        let (sender, lines) = sync_channel(QUEUE);
+        ROBOTS.write().unwrap().push((Arc::clone(&robot), sender));
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            robot_name::with(Some(&robot), || tracing::info!("of the robot"));
+            tracing::info!("of the process");
+            assert_eq!(lines.try_recv().unwrap().text, "of the robot");
+            assert!(lines.try_recv().is_err());
+            drop(lines);
+            robot_name::with(Some(&robot), || tracing::info!("without a node"));
+        });
+        let left: Vec<Line> = rosout.lines.try_iter().collect();
+        assert_eq!(left[0].text, "of the process");
+        let message = left[1].message("/other", Stamp::ZERO);
+        assert_eq!(
+            (message.msg.as_str(), message.name.as_str()),
+            ("without a node", "queue_test.bt_navigator")
+        );
     }
 }

@@ -3,12 +3,11 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::fault;
+use crate::worker::Worker;
 
 /// The maximum number of lines that wait for a console that is not read; further lines are dropped and counted.
 const MAX_WAITING: usize = 4096;
@@ -20,59 +19,50 @@ const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 /// `tracing-appender` does the same, but needs eight crates for dates in file names.
 #[derive(Clone, Debug)]
 pub(super) struct Stderr {
-    lines: SyncSender<Option<Vec<u8>>>,
+    lines: Worker<Vec<u8>>,
     dropped: Arc<AtomicU64>,
 }
 
-/// Owns the thread. On drop it waits a moment for the last lines.
+/// Waits a moment for the last lines when it is dropped.
 #[derive(Debug)]
-pub(super) struct StderrThread {
-    lines: SyncSender<Option<Vec<u8>>>,
-    /// Nothing is sent here; the sender is dropped when the thread has ended.
-    ended: Receiver<()>,
-}
+pub(super) struct StderrFlush(Worker<Vec<u8>>);
 
 impl Stderr {
-    /// Starts the thread.
-    ///
-    /// # Errors
-    /// The thread cannot be started.
-    pub(super) fn start() -> io::Result<(Self, StderrThread)> {
-        Self::start_with(io::stderr())
+    /// Standard error. The thread exists while there are lines.
+    pub(super) fn new() -> (Self, StderrFlush) {
+        Self::on(io::stderr())
     }
 
-    fn start_with(mut console: impl Write + Send + 'static) -> io::Result<(Self, StderrThread)> {
-        let (lines, inbox) = sync_channel::<Option<Vec<u8>>>(MAX_WAITING);
-        let (alive, ended) = sync_channel(0);
+    fn on(mut console: impl Write + Send + 'static) -> (Self, StderrFlush) {
         let dropped = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&dropped);
-        std::thread::Builder::new()
-            .name("console".to_owned())
-            .spawn(move || {
-                let _alive: SyncSender<()> = alive;
-                while let Ok(Some(line)) = inbox.recv() {
-                    fault::point();
-                    // A write error cannot be reported anywhere.
-                    let _ = console.write_all(&line);
-                    let lost = counted.swap(0, Ordering::Relaxed);
-                    if lost > 0 {
-                        let _ = writeln!(console, "({lost} log lines dropped: the console was not read)");
-                    }
+        // The log cannot tell of its own fault.
+        let lines = Worker::new(
+            "console",
+            MAX_WAITING,
+            |_| (),
+            move |line: Option<Vec<u8>>| {
+                // A write error cannot be reported anywhere.
+                let _ = console.write_all(&line.unwrap_or_default());
+                let lost = counted.swap(0, Ordering::Relaxed);
+                if lost > 0 {
+                    let _ = writeln!(console, "({lost} log lines dropped: the console was not read)");
                 }
-                let _ = console.flush();
-            })?;
+                None
+            },
+        );
         let writer = Self {
             lines: lines.clone(),
             dropped,
         };
-        Ok((writer, StderrThread { lines, ended }))
+        (writer, StderrFlush(lines))
     }
 }
 
 impl Write for Stderr {
     /// `tracing-subscriber` writes a line at a time.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.lines.try_send(Some(line.to_vec())).is_err() {
+        if self.lines.put(line.to_vec()).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
         Ok(line.len())
@@ -91,19 +81,9 @@ impl<'a> MakeWriter<'a> for Stderr {
     }
 }
 
-impl Drop for StderrThread {
+impl Drop for StderrFlush {
     fn drop(&mut self) {
-        let until = Instant::now() + FLUSH_TIMEOUT;
-        while self.lines.try_send(None).is_err() {
-            // Full: the thread is still writing, or the console is not read.
-            if Instant::now() > until {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let _ = self
-            .ended
-            .recv_timeout(until.saturating_duration_since(Instant::now()));
+        self.0.wait_until_idle(FLUSH_TIMEOUT);
     }
 }
 
@@ -142,22 +122,13 @@ mod tests {
             let_go: gate,
             written: Arc::clone(&written),
         };
-        let (mut stderr, thread) = Stderr::start_with(console).unwrap();
+        let (mut stderr, flush) = Stderr::on(console);
         for number in 0..2 * MAX_WAITING {
             stderr.write_all(format!("{number}\n").as_bytes()).unwrap();
         }
         // The console is read again.
         drop(let_go);
-        drop(stderr);
-        let deadline = std::time::Instant::now() + Duration::from_secs(30);
-        while thread.lines.try_send(None).is_err() {
-            assert!(std::time::Instant::now() < deadline);
-            std::thread::yield_now();
-        }
-        assert_eq!(
-            thread.ended.recv_timeout(Duration::from_secs(30)),
-            Err(mpsc::RecvTimeoutError::Disconnected)
-        );
+        assert!(flush.0.wait_until_idle(Duration::from_secs(30)));
         let written = written.lock().unwrap();
         let lines = written.lines().filter(|line| !line.starts_with('(')).count();
         assert!((MAX_WAITING..=MAX_WAITING + 2).contains(&lines), "{lines}");

@@ -4,18 +4,20 @@ use std::time::Duration;
 
 use super::server::{Endpoint, Listeners};
 use crate::monitor::pause::{Client, ClientPause};
+use crate::monitor::running::MonitorsEnd;
 use crate::monitor::web::shown;
 use crate::navigator::{GrootSettings, NodeHandles, StartError};
 use crate::record::event::{Event, Record};
 use crate::record::stored::StoredRecord;
 use crate::record::stream::Reader;
+use crate::robot_name;
 
 /// Time between two looks at the event stream while there is a client.
 const PERIOD: Duration = Duration::from_millis(10);
 /// The same without a client. The stream keeps a second for a reader.
 const IDLE_PERIOD: Duration = Duration::from_millis(200);
 
-/// Serves Groot2 on a thread of its own: one endpoint per port. Navigators with the same port share an endpoint, which shows
+/// Serves Groot2 on a thread of its own, until `end`: one endpoint per port. Navigators with the same port share an endpoint, which shows
 /// the tree that runs.
 ///
 /// # Errors
@@ -24,6 +26,7 @@ pub fn serve_groot(
     node_handles: &NodeHandles,
     settings: &[GrootSettings],
     pause: &ClientPause,
+    end: MonitorsEnd,
 ) -> Result<(), StartError> {
     let Some((records, _)) = node_handles.records.as_ref().filter(|_| !settings.is_empty()) else {
         return Ok(());
@@ -60,11 +63,11 @@ pub fn serve_groot(
     let reader = records.reader();
     std::thread::Builder::new()
         .name("groot2".to_owned())
-        .spawn(move || {
-            if let Err(error) = run(&reader, served) {
+        .spawn(robot_name::inherit(move || {
+            if let Err(error) = run(&reader, served, end) {
                 tracing::error!("Groot2 has ended: {error}");
             }
-        })?;
+        }))?;
     Ok(())
 }
 
@@ -78,7 +81,7 @@ struct Served {
     is_current: bool,
 }
 
-fn run(reader: &Reader, mut served: Vec<Served>) -> std::io::Result<()> {
+fn run(reader: &Reader, mut served: Vec<Served>, mut end: MonitorsEnd) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -97,7 +100,11 @@ fn run(reader: &Reader, mut served: Vec<Served>) -> std::io::Result<()> {
             }
             served.iter().for_each(|one| one.endpoint.publish());
             let is_watched = served.iter().any(|one| one.endpoint.is_watched());
-            tokio::time::sleep(if is_watched { PERIOD } else { IDLE_PERIOD }).await;
+            tokio::select! {
+                () = tokio::time::sleep(if is_watched { PERIOD } else { IDLE_PERIOD }) => {}
+                // The sender is gone.
+                _ = &mut end => return Ok(()),
+            }
         }
     })
 }

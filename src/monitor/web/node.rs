@@ -14,8 +14,10 @@ use super::site::{Act, Controls, Site};
 use super::token::Token;
 use super::{Feed, server};
 use crate::monitor::pause::{Client, ClientPause, PauseControl, TIMEOUT, wait};
+use crate::monitor::running::MonitorsEnd;
 use crate::navigator::{MonitorSettings, NodeHandles, Pending, StartError, TickStatus, Unacknowledged};
 use crate::record::Totals;
+use crate::robot_name;
 
 /// Time between two looks at the event stream while somebody watches: the page draws 20 times a second.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -28,7 +30,7 @@ const BY_OPERATOR: &str = "an operator cancelled the goal on the web page";
 /// Number of looks between two requests for the state of the tick thread.
 const STATUS_LOOKS: u32 = 5;
 
-/// Serves the web page of a node on a thread of its own.
+/// Serves the web page of a node on a thread of its own, until `end`.
 ///
 /// # Errors
 /// The token is not usable, or there is no thread. A port that cannot be opened is logged: the robot drives without its
@@ -37,6 +39,7 @@ pub fn serve_node(
     node_handles: &NodeHandles,
     settings: &MonitorSettings,
     pause: &ClientPause,
+    end: MonitorsEnd,
 ) -> Result<(), StartError> {
     let (Some(port), Some((records, totals))) = (settings.port, &node_handles.records) else {
         return Ok(());
@@ -84,11 +87,11 @@ pub fn serve_node(
     };
     std::thread::Builder::new()
         .name("monitor".to_owned())
-        .spawn(move || {
-            if let Err(error) = run(listener, site, watched) {
+        .spawn(robot_name::inherit(move || {
+            if let Err(error) = run(listener, site, watched, end) {
                 tracing::error!("the web page has ended: {error}");
             }
-        })?;
+        }))?;
     Ok(())
 }
 
@@ -110,7 +113,7 @@ fn log_address(listener: &TcpListener, settings: &MonitorSettings, token: &Token
     }
 }
 
-fn run(listener: TcpListener, site: Site, mut watched: Watched) -> std::io::Result<()> {
+fn run(listener: TcpListener, site: Site, mut watched: Watched, end: MonitorsEnd) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -126,6 +129,8 @@ fn run(listener: TcpListener, site: Site, mut watched: Watched) -> std::io::Resu
         tokio::select! {
             ended = serve => ended.map(|never| match never {}),
             () = watch => Ok(()),
+            // The sender is gone.
+            _ = end => Ok(()),
         }
     })
 }

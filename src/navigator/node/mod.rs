@@ -1,5 +1,7 @@
 //! The node: its parts and its start.
 
+mod checks;
+mod process;
 mod recordings;
 mod servers;
 mod shutdown;
@@ -14,17 +16,20 @@ use tokio::sync::Notify;
 use super::node_lifecycle::NodeLifecycle;
 use super::parameters::{MonitorSettings, Parameters};
 use super::signals::Signals;
-use super::stalled_threads::StalledThreads;
-use super::{Heartbeat, Navigator, NavigatorKind, NodeHandles, TickClock, TickThread, Watchdog, load_trees};
+use super::{
+    Heartbeat, Navigator, NavigatorKind, NodeHandles, SharedTrees, TickClock, TickThread, Watchdog,
+    load_trees,
+};
 use crate::bt::{HaltReason, Registry, Time};
 use crate::job::JobRegistry;
 use crate::nav::World;
-use crate::ros::guardian::Guardian;
+use crate::ros::guardian::{GoalLists, Guardian};
 use crate::ros::lifecycle::Transition;
 use crate::ros::{
-    Bond, Clock, DryRun, Endpoints, GoalTrackerHandle, GoalTrackerThread, Lifecycle, Ros, RosError, guardian,
-    memory, middleware,
+    Bond, Clock, DryRun, Endpoints, GoalTrackerHandle, GoalTrackerThread, Lifecycle, Robots, Ros, RosError,
+    guardian, memory, middleware,
 };
+use checks::Checks;
 use recordings::Recorder;
 use servers::Servers;
 
@@ -76,7 +81,8 @@ impl TickClock for Clock {
 const NAME: &str = "bt_navigator";
 
 /// Starts what shows the node: with the period of the diagnostics, and the settings of the web page.
-type StartMonitors = fn(&NodeHandles, Duration, &MonitorSettings) -> Result<(), StartError>;
+/// They end when the result is dropped.
+type StartMonitors = fn(&NodeHandles, Duration, &MonitorSettings) -> Result<Box<dyn Send>, StartError>;
 
 /// The setup of the process before its first thread. Keep it while the node runs.
 #[derive(Debug)]
@@ -97,17 +103,28 @@ pub fn prepare() -> Prepared {
     }
 }
 
-/// Runs the node `bt_navigator` until a signal ends it. Trees may use the nodes of `registry`. `monitors` is called
-/// after the start of the tick thread.
-pub fn run(prepared: Prepared, registry: Registry, monitors: StartMonitors) -> ExitCode {
+/// Runs the node `bt_navigator` until a signal ends it: one for each robot. `robots`: their names; empty: those of the
+/// parameter `robots`, or one robot without a name. Trees may use the nodes of `registry`. `monitors` is called after the
+/// start of each tick thread.
+pub fn run(prepared: Prepared, robots: &[String], registry: Registry, monitors: StartMonitors) -> ExitCode {
     // First the signal handlers: a process that finds the node on the graph may send a signal.
-    let started = Signals::new()
-        .map_err(StartError::Thread)
-        .and_then(|signals| Ok((Node::start(registry, monitors, prepared.guardian)?, signals)));
-    // The first node has read it.
-    drop(prepared.profile);
+    let signals = Signals::new().map_err(StartError::Thread);
+    let started = signals.and_then(|signals| Ok((signals, Robots::of_process(NAME, robots)?)));
     match started {
-        Ok((node, signals)) => node.run(signals),
+        Ok((signals, robots)) => {
+            let Prepared { guardian, profile } = prepared;
+            let guardian = guardian.inspect_err(|error| warn_about_guardian(error)).ok();
+            let setup = Setup {
+                trees: (robots.count() > 1).then(SharedTrees::default),
+                robots,
+                registry,
+                monitors,
+                goal_lists: guardian.as_ref().map(Guardian::lists),
+                wake: Arc::default(),
+                _profile: profile,
+            };
+            process::run(signals, setup, guardian)
+        }
         Err(error) => {
             tracing::error!("{error}");
             eprintln!("navtree: {error}");
@@ -116,12 +133,31 @@ pub fn run(prepared: Prepared, registry: Registry, monitors: StartMonitors) -> E
     }
 }
 
-/// The fields are dropped in this order: action servers, ticks, GoalTracker, ROS node. `from_ticks` may come first,
-/// because the tick thread has a handle of its own.
+fn warn_about_guardian(error: &io::Error) {
+    tracing::warn!("no guardian: if this process is killed, its goals are not cancelled: {error}");
+}
+
+/// What the robots of the process have in common.
+struct Setup {
+    robots: Robots,
+    registry: Registry,
+    monitors: StartMonitors,
+    /// `None` for one robot.
+    trees: Option<SharedTrees>,
+    /// `None` without a guardian.
+    goal_lists: Option<GoalLists>,
+    /// Wakes the main thread.
+    wake: Arc<Notify>,
+    /// Read with the first node, and again if all robots have failed at the same time.
+    _profile: Option<middleware::Profile>,
+}
+
+/// The node of one robot. The fields are dropped in this order: action servers, ticks, GoalTracker, ROS node.
+/// `from_ticks` may come first, because the tick thread has a handle of its own.
 struct Node {
+    _monitors: Box<dyn Send>,
     from_ticks: GoalTrackerHandle,
     servers: Option<Servers>,
-    watchdog: Watchdog,
     ticks: TickThread,
     /// Ends after the ticks, so that it gets all records.
     recorder: Option<Recorder>,
@@ -129,22 +165,19 @@ struct Node {
     lifecycle: Lifecycle,
     goal_tracker: GoalTrackerThread,
     ros: Ros,
-    /// Notified when a thread of the node has ended.
-    thread_exit: Arc<Notify>,
-    guardian: Option<Guardian>,
 }
 
 impl Node {
-    fn start(
-        registry: Registry,
-        monitors: StartMonitors,
-        guardian: io::Result<Guardian>,
-    ) -> Result<Self, StartError> {
-        let ros = Ros::start(NAME, "")?;
-        let (thread_exit, notify_exit) = thread_exit();
+    /// Starts the node of the robot with this number.
+    fn start(setup: &Setup, robot: usize) -> Result<(Self, Checks), StartError> {
+        let ros = Ros::start_robot(NAME, &setup.robots, robot)?;
+        let wake = Arc::clone(&setup.wake);
+        let notify_exit = move || wake.notify_one();
         ros.handle().on_thread_exit(notify_exit.clone());
-        let parameters = Parameters::declare(ros.parameters(), registry)
-            .map_err(|error| StartError::Parameter(error.to_string()))?;
+        let mut parameters =
+            Parameters::declare(ros.parameters(), setup.registry.clone(), setup.trees.as_ref())
+                .map_err(|error| StartError::Parameter(error.to_string()))?;
+        parameters.monitor.shift_ports(robot);
         ros.serve_parameters()?;
         ros.listen_to_transforms()?;
         let goal_tracker = GoalTrackerThread::start(
@@ -153,21 +186,20 @@ impl Node {
             &parameters.robot_id,
             parameters.goal_options,
         )?;
-        let name = ros.handle().full_name();
-        let guardian = Self::keep_guardian(guardian, parameters.guardian, &name, &goal_tracker);
+        let is_guarded = parameters.guardian && guard(setup, robot, &ros, &goal_tracker);
         let from_ticks = goal_tracker.handle().with_outbox();
         let endpoints = Endpoints::new(&from_ticks, ros.transforms(), ros.parameters(), parameters.adopt);
         let heartbeat = Heartbeat::new();
         let jobs = JobRegistry::with_cancel_timeout(parameters.settings.cancel_timeout);
-        let watchdog = start_watchdog(
-            &ros,
-            &goal_tracker,
-            &heartbeat,
-            &jobs,
-            parameters.watchdog_timeout,
-            guardian.is_some(),
-        )?;
-        let recorder = Recorder::start(&parameters)?;
+        let wake = Arc::clone(&setup.wake);
+        let recorder = Recorder::start(&parameters, move || wake.notify_one());
+        let checks = Checks::new(
+            ros.handle().clone(),
+            goal_tracker.handle().clone(),
+            is_guarded,
+            watchdog(&goal_tracker, &heartbeat, &jobs, parameters.watchdog_timeout),
+            recorder.as_ref().map(Recorder::flight_recorder),
+        );
         let ticks = start_ticks(
             &ros,
             &parameters,
@@ -190,81 +222,55 @@ impl Node {
             library: Arc::clone(&parameters.library),
             records: recorder.as_ref().map(Recorder::records),
         };
-        monitors(&node_handles, parameters.diagnostics_period, &parameters.monitor)?;
+        let monitors = (setup.monitors)(&node_handles, parameters.diagnostics_period, &parameters.monitor)?;
         let lifecycle = serve_lifecycle(&ros, &parameters, &node_handles, endpoints, jobs.clone())?;
         let mut node = Self {
+            _monitors: monitors,
             from_ticks,
             servers: None,
-            watchdog,
             ticks,
             recorder,
             jobs,
             lifecycle,
             goal_tracker,
             ros,
-            thread_exit,
-            guardian,
         };
         // First active, then visible: a client that sees the actions may use them.
         node.servers = Some(node.serve(&parameters)?);
         if let Some(recorder) = &node.recorder {
             recorder.serve(&node.ros)?;
         }
-        Ok(node)
-    }
-
-    /// Connects the guardian with the GoalTracker, or dismisses it if it is not wanted.
-    fn keep_guardian(
-        guardian: io::Result<Guardian>,
-        is_wanted: bool,
-        node: &str,
-        goal_tracker: &GoalTrackerThread,
-    ) -> Option<Guardian> {
-        let guarded = guardian.and_then(|guardian| {
-            if !is_wanted {
-                guardian.dismiss();
-                return Ok(None);
-            }
-            let goals = guardian.goals(node)?;
-            goal_tracker.handle().guard(goals);
-            Ok(Some(guardian))
-        });
-        guarded.unwrap_or_else(|error| {
-            tracing::warn!("no guardian: if this process is killed, its goals are not cancelled: {error}");
-            None
-        })
+        Ok((node, checks))
     }
 }
 
-/// Returns a function for the end of a thread that cannot report its end itself. It ends the node if the thread panicked.
-fn fail_on_panic(ros: &Ros, thread: &'static str) -> impl FnOnce() + Send + 'static {
-    let ros = ros.handle().clone();
-    move || {
-        if std::thread::panicking() {
-            ros.fail(&format!("thread `{thread}` panicked"));
-        }
+/// Maintains the guardian's list of the goals of a robot. Returns whether there is a guardian.
+fn guard(setup: &Setup, robot: usize, ros: &Ros, goal_tracker: &GoalTrackerThread) -> bool {
+    let Some(lists) = &setup.goal_lists else {
+        return false;
+    };
+    let list = lists.list(robot, &ros.handle().full_name());
+    let list = list.inspect_err(|error| warn_about_guardian(error)).ok();
+    let is_guarded = list.is_some();
+    if let Some(list) = list {
+        goal_tracker.handle().guard(list);
     }
+    is_guarded
 }
 
-fn start_watchdog(
-    ros: &Ros,
+fn watchdog(
     goal_tracker: &GoalTrackerThread,
     heartbeat: &Heartbeat,
     jobs: &JobRegistry,
     limit: Duration,
-    is_guarded: bool,
-) -> io::Result<Watchdog> {
+) -> Watchdog {
     let canceller = goal_tracker.handle().clone();
-    let mut stalled_threads = StalledThreads::default();
-    let (ros_handle, tracker_handle) = (ros.handle().clone(), goal_tracker.handle().clone());
-    Watchdog::start(
+    Watchdog::new(
         heartbeat.clone(),
         jobs.clone(),
         limit,
         |text| tracing::error!("watchdog: {text}"),
         move || canceller.halt_all(HaltReason::GoalCanceled),
-        move || stalled_threads.check(&ros_handle, &tracker_handle, is_guarded),
-        fail_on_panic(ros, "watchdog"),
     )
 }
 
@@ -328,8 +334,8 @@ fn serve_lifecycle(
     load_trees(
         Arc::clone(&parameters.library),
         handles.ticks.clone(),
-        fail_on_panic(ros, "trees"),
-    )?;
+        ros.handle().fail_on_panic("trees"),
+    );
     let life = NodeLifecycle {
         parameters: ros.parameters().clone(),
         library: Arc::clone(&parameters.library),
@@ -345,13 +351,6 @@ fn serve_lifecycle(
         autostart(&lifecycle)?;
     }
     Ok(lifecycle)
-}
-
-/// A notification that a thread of the node has ended, and the function that gives it.
-fn thread_exit() -> (Arc<Notify>, impl Fn() + Clone + Send + 'static) {
-    let thread_exit = Arc::new(Notify::new());
-    let notify = Arc::clone(&thread_exit);
-    (thread_exit, move || notify.notify_one())
 }
 
 /// Configures and activates the node.

@@ -6,40 +6,47 @@ use crate::nav::Link;
 use crate::navigator::NavigationRecorder;
 use crate::navigator::parameters::{Parameters, RecorderSettings};
 use crate::record::stream::Subscribe;
-use crate::record::{Occasion, RecordedLink, RecorderThread, Stream, Totals};
+use crate::record::{FlightRecorder, Occasion, RecordedLink, Stream, Totals};
 use crate::ros::{Ros, RosError, serve_service};
 
-/// The event stream of the node, and the thread that reads it.
+/// The event stream of the node, and the flight recorder that reads it. Dropping it writes what is to be written.
 pub(super) struct Recorder {
     settings: RecorderSettings,
     stream: Stream,
-    thread: RecorderThread,
+    recorder: FlightRecorder,
     subscribe: Subscribe,
 }
 
 impl Recorder {
-    /// Starts the recorder, unless it is switched off and neither the web page nor Groot2 needs it.
-    pub(super) fn start(parameters: &Parameters) -> Result<Option<Self>, StartError> {
+    /// Starts the recorder, unless it is switched off and neither the web page nor Groot2 needs it. `wake` makes the main
+    /// thread look at the stream soon.
+    pub(super) fn start(parameters: &Parameters, wake: impl Fn() + Send + Sync + 'static) -> Option<Self> {
         let settings = match &parameters.recorder {
             Some(settings) => settings.clone(),
             None if parameters.monitor.port.is_some() || !parameters.monitor.groot.is_empty() => {
                 RecorderSettings::default()
             }
-            None => return Ok(None),
+            None => return None,
         };
         let stream = Stream::default();
-        let (thread, subscribe) = RecorderThread::start(
+        stream.set_waker(wake);
+        let (recorder, subscribe) = FlightRecorder::new(
             &stream,
             settings.limits,
             settings.files.clone(),
             settings.occasion,
-        )?;
-        Ok(Some(Self {
+        );
+        Some(Self {
             settings,
             stream,
-            thread,
+            recorder,
             subscribe,
-        }))
+        })
+    }
+
+    /// What is to look at the stream.
+    pub(super) fn flight_recorder(&self) -> FlightRecorder {
+        self.recorder.clone()
     }
 
     /// The link of the world, and the recorder of the navigator.
@@ -52,13 +59,13 @@ impl Recorder {
         };
         let files = Some(&recorder.settings.files).filter(|_| recorder.settings.occasion != Occasion::Never);
         let stream = recorder.stream.clone();
-        let navigation = NavigationRecorder::new(stream.clone(), files.cloned(), recorder.thread.disk());
+        let navigation = NavigationRecorder::new(stream.clone(), files.cloned(), recorder.recorder.disk());
         (Box::new(RecordedLink::new(link, stream)), Some(navigation))
     }
 
     /// Makes readers of the event stream, and counts its records.
     pub(super) fn records(&self) -> (Subscribe, Totals) {
-        (self.subscribe.clone(), self.thread.totals())
+        (self.subscribe.clone(), self.recorder.totals())
     }
 
     /// Serves `~/save_recording`, if navigations are recorded.
@@ -66,7 +73,7 @@ impl Recorder {
         if self.settings.limits.duration.is_zero() {
             return Ok(());
         }
-        let save = self.thread.save_handle();
+        let save = self.recorder.save_handle();
         ros.handle()
             .with_node_blocking(TIMEOUT, move |node| -> Result<(), RosError> {
                 serve_service::<Trigger>(node, "~/save_recording", move |call| {
@@ -80,5 +87,11 @@ impl Recorder {
                 })
             })??;
         Ok(())
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.recorder.finish();
     }
 }

@@ -1,23 +1,21 @@
 //! The end of the node: the reasons, the order and the time limits.
 
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::Node;
 use crate::bt::HaltReason;
+use crate::navigator::Unacknowledged;
 use crate::navigator::goal_queue::SHUT;
-use crate::navigator::{Signals, Unacknowledged};
-use crate::ros::exit_within;
 use crate::ros::lifecycle::{LifecycleState, Transition};
 
 /// Time for the destruction of the remaining parts at the end of the process.
-const TEARDOWN: Duration = Duration::from_secs(3);
+pub(super) const TEARDOWN: Duration = Duration::from_secs(3);
 /// Time limits of the shutdown.
 #[derive(Clone, Copy, Debug)]
-struct ShutdownTimeouts {
+pub(super) struct ShutdownTimeouts {
     /// The total: less than the five seconds after which `ros2 launch` escalates, and less than the three that a user
     /// waits without doubt.
-    all: Duration,
+    pub(super) all: Duration,
     /// The part of it for the tree. After it, only the GoalTracker handles the goals of the tree.
     tree: Duration,
     /// The part of that for the goals and jobs of the tree. It is shorter, because the tick thread then sends the
@@ -26,9 +24,9 @@ struct ShutdownTimeouts {
 }
 
 impl ShutdownTimeouts {
-    const REGULAR: Self = Self::of(2000, 1500, 1300);
+    pub(super) const REGULAR: Self = Self::of(2000, 1500, 1300);
     /// After a failed thread. If this thread receives from the servers, a longer wait has no use.
-    const FAULT: Self = Self::of(1000, 700, 500);
+    pub(super) const FAULT: Self = Self::of(1000, 700, 500);
 
     const fn of(all: u64, tree: u64, stop: u64) -> Self {
         Self {
@@ -40,16 +38,23 @@ impl ShutdownTimeouts {
 }
 
 impl Node {
-    /// Waits for the end, and shuts down in order (guarantee G8).
-    pub(super) fn run(mut self, signals: Signals) -> ExitCode {
-        let fault = self.wait(signals);
+    /// The fault for which the node must end, if there is one.
+    pub(super) fn fault(&self) -> Option<String> {
+        if let Some(Err(fault)) = self.ros.handle().thread_exit() {
+            return Some(fault);
+        }
+        self.ticks
+            .is_finished()
+            .then(|| "the tick thread has ended".to_owned())
+    }
+
+    /// Shuts down in order (guarantee G8), and drops the node. With a fault, less time is left.
+    pub(super) fn shut_down(self, fault: Option<String>) {
         let started = Instant::now();
-        let (timeouts, code) = match &fault {
-            None => (ShutdownTimeouts::REGULAR, 0),
-            Some(_) => (ShutdownTimeouts::FAULT, 1),
+        let timeouts = match &fault {
+            None => ShutdownTimeouts::REGULAR,
+            Some(_) => ShutdownTimeouts::FAULT,
         };
-        // First of all, because the following calls may wait for a lock held by a thread that stalls in the middleware.
-        exit_within(timeouts.all + TEARDOWN, code);
         // Before the transition: its halt has a longer limit, and it may wait for another transition.
         self.ticks.handle().shut();
         let reason = HaltReason::ShuttingDown;
@@ -90,49 +95,8 @@ impl Node {
                 server.abort_active(reason);
             }
         }
-        drop(self.watchdog);
-        // The guardian is not dismissed. It ends with this process; if a goal did not stop, the guardian first cancels
-        // it again.
         if let Some(fault) = fault {
             tracing::error!("{fault}");
         }
-        ExitCode::from(code)
-    }
-
-    /// Waits for a signal or the failure of a thread. Returns the fault of a failed thread.
-    fn wait(&mut self, signals: Signals) -> Option<String> {
-        let (runtime, mut end, mut child) = signals.split();
-        runtime.block_on(async {
-            loop {
-                let restart = self.guardian.as_mut().and_then(|guardian| {
-                    guardian.check();
-                    guardian.restart_at()
-                });
-                tokio::select! {
-                    () = end() => return None,
-                    // Checked above.
-                    _ = child.recv() => {}
-                    () = sleep_until(restart), if restart.is_some() => {
-                        if let Some(guardian) = &mut self.guardian {
-                            guardian.restart();
-                        }
-                    }
-                    () = self.thread_exit.notified() => {
-                        if let Some(Err(fault)) = self.ros.handle().thread_exit() {
-                            return Some(fault);
-                        }
-                        if self.ticks.is_finished() {
-                            return Some("the tick thread has ended".to_owned());
-                        }
-                    }
-                }
-            }
-        })
-    }
-}
-
-async fn sleep_until(time: Option<Instant>) {
-    if let Some(time) = time {
-        tokio::time::sleep_until(time.into()).await;
     }
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{NavigatorKind, Options, TreeLibrary, plugins, share_file};
+use super::{NavigatorKind, Options, SharedTrees, TreeLibrary, plugins, share_file};
 use crate::bt::{MAX_NODES, Registry};
 use crate::goal::GoalOptions;
 use crate::nav::{ProvidedKeys, Settings};
@@ -63,13 +63,18 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    /// Declares all parameters.
+    /// Declares all parameters. `trees`: the definitions that several robots share.
     ///
     /// # Errors
     /// The first invalid value. A node with other values than the given ones would be worse than a node that does not
     /// start.
-    pub(crate) fn declare(store: &ParameterStore, mut registry: Registry) -> Result<Self, ParameterError> {
+    pub(crate) fn declare(
+        store: &ParameterStore,
+        mut registry: Registry,
+        trees: Option<&SharedTrees>,
+    ) -> Result<Self, ParameterError> {
         let read = Reader(store);
+        robots(&read)?;
         let settings = settings(&read)?;
         let options = options(&read)?;
         plugins::declare(store)?;
@@ -77,9 +82,21 @@ impl Parameters {
         let navigators = plugins::navigators(store).unwrap_or_default();
         provide_keys(&options, &mut registry);
         registry.set_latch_on_activation(settings.latch_on_activation);
-        registry.set_max_nodes(max_tree_nodes(&read)?);
+        let max_nodes = max_tree_nodes(&read)?;
+        registry.set_max_nodes(max_nodes);
         registry.watch_foreign_nodes();
-        let library = tree_library(&read, registry, options.always_reload)?;
+        let mut library = tree_library(&read, registry, options.always_reload)?;
+        if let Some(trees) = trees {
+            let keys = (&options.goal_key, &options.goals_key, &options.path_key);
+            let compiled_with = (
+                keys,
+                &options.error_code_keys,
+                settings.latch_on_activation,
+                max_nodes,
+            );
+            library = library.sharing(trees, &format!("{compiled_with:?}"));
+        }
+        let library = Arc::new(library);
         for kind in &navigators {
             declare_tree(store, &library, *kind)?;
         }
@@ -163,6 +180,18 @@ fn max_tree_nodes(read: &Reader<'_>) -> Result<usize, ParameterError> {
         .unwrap_or(MAX_NODES))
 }
 
+/// Declares the parameter that names the robots. The start of the process has read it.
+fn robots(read: &Reader<'_>) -> Result<(), ParameterError> {
+    read.texts(
+        "robots",
+        &[],
+        "Robots of this process: a node for each, in the namespace of its name. Empty: one node.\nRead at the start of the \
+         process, for the node name and namespace of the command line. `navtree run --robots` comes first. \
+         See [several robots](several_robots.md).",
+    )
+    .map(drop)
+}
+
 fn stop_goals_of_earlier_run(read: &Reader<'_>) -> Result<bool, ParameterError> {
     read.flag(
         "stop_goals_of_earlier_run",
@@ -189,7 +218,7 @@ fn tree_library(
     read: &Reader<'_>,
     registry: Registry,
     always_reload: bool,
-) -> Result<Arc<TreeLibrary>, ParameterError> {
+) -> Result<TreeLibrary, ParameterError> {
     let default: Vec<String> = share_file("behavior_trees")
         .map(|directory| directory.display().to_string())
         .into_iter()
@@ -199,12 +228,12 @@ fn tree_library(
         &default,
         "Directories to search for a tree that is named by its ID.",
     )?;
-    Ok(Arc::new(TreeLibrary::new(
+    Ok(TreeLibrary::new(
         registry,
         directories.into_iter().map(PathBuf::from).collect(),
         always_reload,
         || Box::new(DryRun::default()),
-    )))
+    ))
 }
 
 /// The period of the bond heartbeats, and whether the bond ends without those of the lifecycle manager.
@@ -332,7 +361,7 @@ mod tests {
         for (name, value) in ways {
             let given = value.clone().map(|value| (name.to_owned(), value));
             let store = ParameterStore::new(given);
-            if let Err(error) = Parameters::declare(&store, crate::nav::registry()) {
+            if let Err(error) = Parameters::declare(&store, crate::nav::registry(), None) {
                 panic!("`{name}: {value:?}`: {error}");
             }
             let (names, _) = store.list(&[], 0);

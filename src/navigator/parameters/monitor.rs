@@ -17,6 +17,20 @@ pub struct MonitorSettings {
     pub groot: Vec<GrootSettings>,
 }
 
+/// The ports of Groot2 of one robot: two for each navigator.
+const GROOT_PORTS: u16 = 4;
+
+impl MonitorSettings {
+    /// Moves the ports for a robot of a process with several: each next robot has the next ports.
+    pub(crate) fn shift_ports(&mut self, robot: usize) {
+        let robot = u16::try_from(robot).unwrap_or(u16::MAX);
+        self.port = self.port.map(|port| port.saturating_add(robot));
+        for groot in &mut self.groot {
+            groot.port = groot.port.saturating_add(robot.saturating_mul(GROOT_PORTS));
+        }
+    }
+}
+
 impl std::fmt::Debug for MonitorSettings {
     /// The token stays out of logs.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

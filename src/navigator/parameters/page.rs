@@ -74,6 +74,7 @@ const SECTIONS: [(&str, &[&str]); 7] = [
     (
         "Life cycle and diagnostics",
         &[
+            "robots",
             "autostart_node",
             "bond_heartbeat_period",
             "bond_disable_heartbeat_timeout",
@@ -150,7 +151,7 @@ fn declarations() -> Vec<(&'static str, Vec<Declaration>)> {
     store.declare(Ros::start_type_description_service()).unwrap();
     Ros::clock_quality(&store, "/clock").unwrap();
     Ros::transform_qualities(&store, ["/tf", "/tf_static"]).unwrap();
-    Parameters::declare(&store, crate::nav::registry()).unwrap();
+    Parameters::declare(&store, crate::nav::registry(), None).unwrap();
     let (mut names, _) = store.list(&[], 0);
     let sections = SECTIONS.map(|(title, members)| {
         let declared = members.iter().map(|name| {

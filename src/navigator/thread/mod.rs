@@ -15,6 +15,7 @@ use super::goal::NavigationId;
 use super::goal_queue::{ArrivalNumber, GoalQueue};
 use super::{Heartbeat, Navigator, NavigatorKind, Snapshot};
 use crate::bt::{HaltReason, Time, TreeDef};
+use crate::robot_name;
 use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use crate::sync::thread::{self, JoinHandle};
 use handle::refuse;
@@ -147,7 +148,7 @@ impl TickThread {
         let thread = thread::Builder::new()
             .name("tick".to_owned())
             // Ticks recurse with the depth of the tree, which is limited. The default stack is large enough.
-            .spawn(move || {
+            .spawn(robot_name::inherit(move || {
                 // Dropped last, also by a panic: `_alive` before `_on_end`, which allows `on_end` to check
                 // `is_finished`.
                 let _on_end = CallOnDrop::new(on_end);
@@ -165,7 +166,7 @@ impl TickThread {
                 let has_event = Arc::clone(&inner.has_event);
                 drop(inner);
                 Loop::new(navigator, clock, heartbeat, has_event).run(&receiver);
-            })?;
+            }))?;
         Ok(Self {
             handle,
             thread: Some(thread),

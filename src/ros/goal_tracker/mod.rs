@@ -21,6 +21,7 @@ use super::takeover::Takeover;
 use super::{Clock, RosError, RosHandle};
 use crate::bt::panic_text;
 use crate::goal::GoalOptions;
+use crate::robot_name;
 use owner::Owner;
 
 /// The thread that owns the GoalTracker. It handles the commands of ticks, the messages of servers and deadlines, and
@@ -60,7 +61,7 @@ impl GoalTrackerThread {
         let fault = ros.clone();
         let thread = std::thread::Builder::new()
             .name("goal-tracker".to_owned())
-            .spawn(move || {
+            .spawn(robot_name::inherit(move || {
                 let mut owner = owner;
                 if let Err(panic) = catch_unwind(AssertUnwindSafe(|| owner.run(&receiver))) {
                     let mut left = owner.left_goals();
@@ -68,7 +69,7 @@ impl GoalTrackerThread {
                     fault.fail(&format!("error in the GoalTracker: {}", panic_text(&*panic)));
                     left.serve_until_the_end(&mut owner.actions, &mut owner.publishers, &receiver);
                 }
-            })
+            }))
             .map_err(|error| RosError::Context(error.to_string()))?;
         Ok(Self {
             handle,

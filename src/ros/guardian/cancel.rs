@@ -16,7 +16,8 @@ use super::participant::{Participant, Response};
 use super::sleeper;
 use crate::goal::{CancelCode, GoalId, Selection};
 use crate::ros::action_client::{cancel_code, cancel_request};
-use crate::ros::console::{start_log, take_log};
+use crate::ros::console::start_log;
+use crate::ros::rosout::take_log;
 use crate::ros::{Clock, Executor, RosError};
 
 /// Maximum time for the cancels of all goals.
@@ -50,8 +51,13 @@ pub(super) fn run(file: &OsStr) -> bool {
     let remaining = File::open(Path::new("/proc/self/fd").join(file)).and_then(|file| goals::read(&file));
     let _log = start_log();
     let done = match remaining {
-        Ok(remaining) if remaining.goals.is_empty() => return true,
-        Ok(remaining) => cancel(&remaining, announcements),
+        Ok(mut remaining) => {
+            remaining.retain(|of_node| !of_node.goals.is_empty());
+            match remaining.first() {
+                Some(first) => cancel(&first.node, &remaining, announcements),
+                None => return true,
+            }
+        }
         Err(error) => Err(RosError::Context(error.to_string())),
     };
     done.unwrap_or_else(|error| {
@@ -60,14 +66,20 @@ pub(super) fn run(file: &OsStr) -> bool {
     })
 }
 
-fn cancel(remaining: &RemainingGoals, announcements: Option<Announcements>) -> Result<bool, RosError> {
-    let (namespace, name) = remaining.node.rsplit_once('/').unwrap_or_default();
+/// `first`: the node that names the guardian's own.
+fn cancel(
+    first: &str,
+    remaining: &[RemainingGoals],
+    announcements: Option<Announcements>,
+) -> Result<bool, RosError> {
+    let (namespace, name) = first.rsplit_once('/').unwrap_or_default();
     let name = format!("_{name}_guardian");
-    tracing::warn!(
-        "{} ended without stopping its goals: cancelling {}",
-        remaining.node,
-        remaining.goals.len()
-    );
+    for RemainingGoals { node, goals } in remaining {
+        tracing::warn!(
+            "{node} ended without stopping its goals: cancelling {}",
+            goals.len()
+        );
+    }
     let started_at = Instant::now();
     let mut canceller = Canceller::new(remaining, announcements);
     let mut create_participant = |services: &[String]| Participant::new(&name, namespace, services);
@@ -124,12 +136,12 @@ struct Canceller {
 }
 
 impl Canceller {
-    fn new(remaining: &RemainingGoals, announcements: Option<Announcements>) -> Self {
+    fn new(remaining: &[RemainingGoals], announcements: Option<Announcements>) -> Self {
         let mut services: Vec<String> = Vec::new();
         let now = Instant::now();
         let goals = remaining
-            .goals
             .iter()
+            .flat_map(|of_node| &of_node.goals)
             .map(|(id, name)| {
                 let service = services
                     .iter()
@@ -315,7 +327,7 @@ mod tests {
             node: "/bt_navigator".to_owned(),
             goals: vec![(GoalId([1; 16]), "/spin/_action/cancel_goal".to_owned())],
         };
-        Canceller::new(&remaining, None)
+        Canceller::new(&[remaining], None)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The goals on servers, in memory that outlives the process.
 //!
-//! The file is in memory (`memfd`) and has records of one size: the first contains the node's name, each other one a
-//! goal or nothing. Each change is written with one call. No page boundary divides a record, so if the process is
+//! The file is in memory (`memfd`) and has one region for each robot of the process. A region has records of one size: the
+//! first contains the node's name, each other one a goal or nothing. Each change is written with one call. No page boundary divides a record, so if the process is
 //! killed, each record is as before or as after the change.
 
 use std::fs::File;
@@ -17,8 +17,10 @@ use crate::goal::{GoalId, ServerId};
 
 /// Bytes of a record. A divisor of the page size.
 const RECORD_SIZE: usize = 512;
-/// The maximum number of goals in the file.
-pub(super) const MAX_GOALS: u64 = 256;
+/// The maximum number of goals of a robot.
+const MAX_GOALS: u64 = 256;
+/// Records of a region: that of the node and those of its goals.
+const REGION_RECORDS: u64 = MAX_GOALS + 1;
 /// Offsets in a record: whether it is in use, the goal's id, the length of the name, the name.
 const USED_OFFSET: usize = 0;
 const ID_OFFSET: usize = 1;
@@ -27,9 +29,14 @@ const NAME_OFFSET: usize = 19;
 /// The content of the first record in place of a goal's id.
 const MAGIC: GoalId = GoalId(*b"navtree guardian");
 
-/// The offset of a record in the file; 0 is the node's record.
+/// The offset of a record in the file.
 pub(super) const fn record_offset(record: u64) -> u64 {
     record * RECORD_SIZE as u64
+}
+
+/// Whether a record is that of a node, the first one of a region.
+pub(super) const fn is_of_node(record: u64) -> bool {
+    record.is_multiple_of(REGION_RECORDS)
 }
 
 fn encode(goal: GoalId, name: &str) -> Option<[u8; RECORD_SIZE]> {
@@ -64,11 +71,11 @@ pub(super) fn create() -> io::Result<File> {
         }
         File::from_raw_fd(file)
     };
-    file.set_len(record_offset(MAX_GOALS + 1))?;
+    file.set_len(record_offset(REGION_RECORDS))?;
     Ok(file)
 }
 
-/// The content of a file.
+/// The content of a region.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct RemainingGoals {
     /// The full name of the node.
@@ -77,20 +84,41 @@ pub(super) struct RemainingGoals {
     pub(super) goals: Vec<(GoalId, String)>,
 }
 
-/// Reads a file.
+/// Reads a file: the regions of all nodes.
 ///
 /// # Errors
 /// The file cannot be read or has another format.
-pub(super) fn read(file: &File) -> io::Result<RemainingGoals> {
-    let mut bytes = vec![0; RECORD_SIZE * (1 + MAX_GOALS as usize)];
-    file.read_exact_at(&mut bytes, 0)?;
-    let mut records = bytes.chunks_exact(RECORD_SIZE).map(decode);
-    match records.next().flatten() {
-        Some((MAGIC, node)) => Ok(RemainingGoals {
-            node,
-            goals: records.flatten().collect(),
-        }),
-        _ => Err(io::Error::other("no list of goals")),
+pub(super) fn read(file: &File) -> io::Result<Vec<RemainingGoals>> {
+    let mut bytes = vec![0; RECORD_SIZE * REGION_RECORDS as usize];
+    let regions = file.metadata()?.len() / bytes.len() as u64;
+    let mut all = Vec::new();
+    for region in 0..regions {
+        file.read_exact_at(&mut bytes, record_offset(region * REGION_RECORDS))?;
+        let mut records = bytes.chunks_exact(RECORD_SIZE).map(decode);
+        // Without a node, the robot was not started.
+        if let Some((MAGIC, node)) = records.next().flatten() {
+            let goals = records.flatten().collect();
+            all.push(RemainingGoals { node, goals });
+        }
+    }
+    if all.is_empty() {
+        return Err(io::Error::other("no list of goals"));
+    }
+    Ok(all)
+}
+
+/// Makes the lists of goals of the robots of a process. Clones share the file.
+#[derive(Clone, Debug)]
+pub struct GoalLists(pub(super) Arc<File>);
+
+impl GoalLists {
+    /// Creates the empty list of goals of the robot with this number, whose node has this full name. An earlier list of
+    /// this robot must not be used any more.
+    ///
+    /// # Errors
+    /// The list cannot be written.
+    pub fn list(&self, robot: usize, node: &str) -> io::Result<GuardedGoals> {
+        GuardedGoals::new(&self.0, robot as u64, node)
     }
 }
 
@@ -116,18 +144,31 @@ struct Entry {
 }
 
 impl GuardedGoals {
-    /// Creates an empty list of goals for a node with this full name.
+    /// Creates an empty list of goals in a region, for a node with this full name.
     ///
     /// # Errors
     /// The file cannot be written, or the name is too long.
-    pub(super) fn new(file: &Arc<File>, node: &str) -> io::Result<Self> {
+    fn new(file: &Arc<File>, region: u64, node: &str) -> io::Result<Self> {
         let record = encode(MAGIC, node).ok_or_else(|| io::Error::other("the node name is too long"))?;
-        file.write_all_at(&record, 0)?;
+        let first = region * REGION_RECORDS;
+        let end = record_offset(first + REGION_RECORDS);
+        if file.metadata()?.len() < end {
+            file.set_len(end)?;
+        }
+        let mut used = [0];
+        for goal in first + 1..first + REGION_RECORDS {
+            // Of an earlier run of this robot. Its next run looks for these goals itself.
+            file.read_exact_at(&mut used, record_offset(goal) + USED_OFFSET as u64)?;
+            if used != [0] {
+                file.write_all_at(&[0], record_offset(goal) + USED_OFFSET as u64)?;
+            }
+        }
+        file.write_all_at(&record, record_offset(first))?;
         Ok(Self {
             file: Arc::clone(file),
             services: FxHashMap::default(),
             entries: FxHashMap::default(),
-            free_records: (1..=MAX_GOALS).rev().collect(),
+            free_records: (first + 1..first + REGION_RECORDS).rev().collect(),
             round: 0,
             count: Arc::default(),
             has_logged_error: false,
@@ -220,7 +261,7 @@ mod tests {
 
     fn goals() -> (Arc<File>, GuardedGoals) {
         let file = Arc::new(create().unwrap());
-        let mut goals = GuardedGoals::new(&file, "/robot1/bt_navigator").unwrap();
+        let mut goals = GuardedGoals::new(&file, 0, "/robot1/bt_navigator").unwrap();
         goals.name_service(FIRST, "/spin/_action/cancel_goal".to_owned());
         goals.name_service(SECOND, "/wait/_action/cancel_goal".to_owned());
         (file, goals)
@@ -229,7 +270,7 @@ mod tests {
     #[test]
     fn g11_the_file_contains_exactly_the_active_goals() {
         let (file, mut goals) = goals();
-        let read = || read(&file).unwrap();
+        let read = || read(&file).unwrap().remove(0);
         assert_eq!(read().node, "/robot1/bt_navigator");
         assert_eq!(read().goals, []);
         goals.add(FIRST, goal(1));
@@ -272,7 +313,7 @@ mod tests {
         let (file, mut goals) = goals();
         let all = || (0..300).map(|number| (FIRST, goal(number)));
         goals.set(all());
-        let read = || read(&file).unwrap().goals;
+        let read = || read(&file).unwrap().remove(0).goals;
         assert_eq!(read().len(), MAX_GOALS as usize);
         goals.set(all().skip(100));
         assert_eq!(read().len(), 156, "goals beyond the maximum have no record yet");
@@ -280,6 +321,32 @@ mod tests {
         assert_eq!(read().len(), 200);
         goals.add(ServerId(7), goal(400));
         assert_eq!(read().len(), 200, "a server without a name");
+    }
+
+    #[test]
+    fn g11_each_robot_has_its_own_region() {
+        let file = Arc::new(create().unwrap());
+        let lists = GoalLists(Arc::clone(&file));
+        let mut robots = [0, 2, 1].map(|robot| lists.list(robot, &format!("/r{robot}/nav")).unwrap());
+        for (robot, goals) in (0..).zip(&mut robots) {
+            goals.name_service(FIRST, "/spin/_action/cancel_goal".to_owned());
+            goals.set((0..300).map(|number| (FIRST, goal(1000 * robot + number))));
+        }
+        let all = read(&file).unwrap();
+        let nodes: Vec<&str> = all.iter().map(|region| region.node.as_str()).collect();
+        assert_eq!(nodes, ["/r0/nav", "/r1/nav", "/r2/nav"]);
+        for (region, first) in all.iter().zip([0, 2000, 1000]) {
+            assert_eq!(region.goals.len(), MAX_GOALS as usize);
+            assert_eq!(region.goals[0].0, goal(first));
+        }
+        // A robot that is started again begins with an empty list.
+        let _again = lists.list(2, "/r2/nav").unwrap();
+        let counts: Vec<usize> = read(&file)
+            .unwrap()
+            .iter()
+            .map(|region| region.goals.len())
+            .collect();
+        assert_eq!(counts, [256, 256, 0]);
     }
 
     #[test]

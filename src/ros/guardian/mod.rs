@@ -31,7 +31,7 @@ use std::process;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use goals::GuardedGoals;
+pub use goals::{GoalLists, GuardedGoals};
 
 use super::arguments;
 use sleeper::{KeptFiles, Program};
@@ -127,12 +127,9 @@ impl Guardian {
         Ok(())
     }
 
-    /// Creates the empty list of goals of a node with this full name.
-    ///
-    /// # Errors
-    /// The list cannot be written.
-    pub fn goals(&self, node: &str) -> io::Result<GuardedGoals> {
-        GuardedGoals::new(&self.goals, node)
+    /// Makes the lists of goals of the robots of this process.
+    pub fn lists(&self) -> GoalLists {
+        GoalLists(Arc::clone(&self.goals))
     }
 
     /// Checks whether the child has ended. Then [`Guardian::restart_at`] is the time of the next step.
@@ -185,7 +182,7 @@ impl Guardian {
 #[cfg(test)]
 pub(super) fn list_of_goals(node: &str) -> GuardedGoals {
     let file = Arc::new(goals::create().unwrap());
-    GuardedGoals::new(&file, node).unwrap()
+    GoalLists(file).list(0, node).unwrap()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
-use super::goals::{MAX_GOALS, record_offset};
+use super::goals::{is_of_node, record_offset};
 use super::mappings::free_allocated;
 
 /// The program that the child executes when its parent has ended: this program, with other arguments and variables.
@@ -287,13 +287,20 @@ unsafe fn wait_for_parent(dismissal: c_int, parent: c_int) {
 }
 
 unsafe fn has_goals(goals: c_int) -> bool {
-    (1..=MAX_GOALS).any(|record| {
+    for record in 0.. {
         let mut used = 0_u8;
         let Ok(offset) = libc::off_t::try_from(record_offset(record)) else {
             return false;
         };
         // SAFETY: reads one byte into one.
         let read = unsafe { libc::pread(goals, (&raw mut used).cast(), 1, offset) };
-        read == 1 && used != 0
-    })
+        if read != 1 {
+            // The end of the file, which has grown since the start of this process if there are several robots.
+            return false;
+        }
+        if used != 0 && !is_of_node(record) {
+            return true;
+        }
+    }
+    false
 }

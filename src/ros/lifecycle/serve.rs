@@ -1,6 +1,6 @@
 //! The ROS interface of the life cycle: five services and a topic.
 
-use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -8,9 +8,12 @@ use r2r::lifecycle_msgs::{msg, srv};
 use r2r::{QosProfile, WrappedServiceTypeSupport};
 
 use super::{LifecycleState, Machine, Transition, TransitionEdge, TransitionResult};
-use crate::fault;
 use crate::ros::Publisher;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
+use crate::worker::{Refused, Worker};
+
+/// The thread of the transitions. It exists while there are some.
+const THREAD: &str = "lifecycle";
 
 /// The maximum number of waiting transitions. Further ones fail at once.
 const MAX_WAITING: usize = 100;
@@ -37,7 +40,7 @@ pub struct Lifecycle {
 #[derive(Clone)]
 pub struct LifecycleHandle {
     shared: Arc<Shared>,
-    requests: SyncSender<Request>,
+    requests: Worker<Request>,
 }
 
 impl std::fmt::Debug for LifecycleHandle {
@@ -66,28 +69,29 @@ impl Lifecycle {
     /// # Errors
     /// [`RosError`].
     pub fn serve(ros: &RosHandle, clock: &Clock, handler: impl LifecycleHandler) -> Result<Self, RosError> {
-        let (requests, inbox) = sync_channel::<Request>(MAX_WAITING);
         let shared = Arc::new(Shared {
             machine: Mutex::default(),
             clock: clock.clone(),
             events: Mutex::new(None),
         });
-        let handle = LifecycleHandle {
-            shared: Arc::clone(&shared),
-            requests,
-        };
+        let (machine, mut handler) = (Arc::clone(&shared), handler);
+        let requests = Worker::new(
+            THREAD,
+            MAX_WAITING,
+            ros.fail_on_panic(THREAD),
+            move |request: Option<Request>| {
+                if let Some(request) = request {
+                    let went_well = machine.change(request.id, &request.label, &mut handler);
+                    (request.done)(went_well);
+                }
+                None
+            },
+        );
+        let handle = LifecycleHandle { shared, requests };
         let for_node = handle.clone();
         ros.with_node_blocking(Duration::from_secs(10), move |node| {
             for_node.put_on_the_wire(node)
         })??;
-        ros.spawn("lifecycle", move || {
-            let mut handler = handler;
-            while let Ok(request) = inbox.recv() {
-                fault::point();
-                let went_well = shared.change(request.id, &request.label, &mut handler);
-                (request.done)(went_well);
-            }
-        })?;
         Ok(Self { handle })
     }
 
@@ -118,10 +122,8 @@ impl LifecycleHandle {
             label: transition.label().to_owned(),
             done,
         };
-        match self.requests.try_send(request) {
-            Ok(()) => {}
-            Err(TrySendError::Full(_)) => return Ok(false),
-            Err(TrySendError::Disconnected(_)) => return Err(RosError::Down),
+        if self.requests.put(request).is_err() {
+            return Ok(false);
         }
         receiver.recv_timeout(patience).map_err(|error| match error {
             RecvTimeoutError::Timeout => RosError::Timeout,
@@ -146,10 +148,18 @@ impl LifecycleHandle {
                     label: wanted.label,
                     done,
                 };
-                if let Err(TrySendError::Full(request)) = requests.try_send(request) {
-                    tracing::warn!("transition rejected: {MAX_WAITING} transition requests already wait");
-                    (request.done)(false);
-                }
+                let request = match requests.put(request) {
+                    Ok(()) => return,
+                    Err(Refused::Full(request)) => {
+                        tracing::warn!("transition rejected: {MAX_WAITING} transition requests already wait");
+                        request
+                    }
+                    Err(Refused::NoThread(request, error)) => {
+                        tracing::error!("transition rejected: thread `{THREAD}` not started: {error}");
+                        request
+                    }
+                };
+                (request.done)(false);
             },
         )?;
         self.answer::<srv::GetState::Service>(node, "~/get_state", |machine| srv::GetState::Response {

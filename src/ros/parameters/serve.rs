@@ -1,6 +1,5 @@
 //! The ROS interface of the parameters: six services and a topic.
 
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
 use r2r::rcl_interfaces::{msg, srv};
@@ -8,20 +7,24 @@ use r2r::{QosProfile, WrappedServiceTypeSupport};
 
 use super::store::Change;
 use super::{Declaration, ParameterStore, ParameterType, ParameterValue};
-use crate::fault;
 use crate::ros::checked::{Checked, CheckedService};
 use crate::ros::convert::Convert;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
+use crate::worker::{Refused, Worker};
 
-/// The next task of the parameter thread.
+/// A task of the thread `parameters`.
 type Job = Box<dyn FnOnce() + Send>;
+
+/// The thread that answers.
+const THREAD: &str = "parameters";
 
 /// The maximum number of waiting requests, the same as the depth of the services. Further requests are dropped without
 /// an answer, as the middleware does.
 const MAX_WAITING: usize = 1000;
 
-/// Serves the node's parameters: get, set, set atomically, list, describe, types, and `/parameter_events`. It uses its
-/// own thread, because a validator may read a file and the node's thread must not wait.
+/// Serves the node's parameters: get, set, set atomically, list, describe, types, and `/parameter_events`. It answers on
+/// the thread `parameters`, because a validator may read a file and the node's thread must not wait. The thread exists
+/// while there are requests.
 ///
 /// # Errors
 /// [`RosError::Entity`].
@@ -31,7 +34,17 @@ pub fn serve(
     store: &ParameterStore,
     clock: &Clock,
 ) -> Result<(), RosError> {
-    let jobs = start_thread(ros)?;
+    let jobs = Worker::new(
+        THREAD,
+        MAX_WAITING,
+        ros.fail_on_panic(THREAD),
+        |job: Option<Job>| {
+            if let Some(job) = job {
+                job();
+            }
+            None
+        },
+    );
     publish_changes(node, ros, store, clock)?;
     answer::<srv::GetParameters::Service>(node, "get_parameters", store, &jobs, |store, request| {
         let values = request
@@ -92,18 +105,6 @@ pub fn serve(
     })
 }
 
-/// Starts the thread of the parameter services. It ends with the node, whose callbacks own the senders.
-fn start_thread(ros: &RosHandle) -> Result<SyncSender<Job>, RosError> {
-    let (jobs, inbox) = sync_channel::<Job>(MAX_WAITING);
-    ros.spawn("parameters", move || {
-        while let Ok(job) = inbox.recv() {
-            fault::point();
-            job();
-        }
-    })?;
-    Ok(jobs)
-}
-
 /// Publishes each change of a parameter on `/parameter_events`.
 fn publish_changes(
     node: &mut RosNode,
@@ -127,7 +128,7 @@ fn answer<S>(
     node: &mut RosNode,
     name: &str,
     store: &ParameterStore,
-    jobs: &SyncSender<Job>,
+    jobs: &Worker<Job>,
     handler: fn(&ParameterStore, S::Request) -> S::Response,
 ) -> Result<(), RosError>
 where
@@ -150,9 +151,15 @@ where
     )
 }
 
-fn put(jobs: &SyncSender<Job>, job: Job) {
-    if let Err(TrySendError::Full(_)) = jobs.try_send(job) {
-        tracing::warn!("parameter request dropped: {MAX_WAITING} parameter requests already wait");
+fn put(jobs: &Worker<Job>, job: Job) {
+    match jobs.put(job) {
+        Ok(()) => {}
+        Err(Refused::Full(_)) => {
+            tracing::warn!("parameter request dropped: {MAX_WAITING} parameter requests already wait");
+        }
+        Err(Refused::NoThread(_, error)) => {
+            tracing::error!("parameter request dropped: thread `{THREAD}` not started: {error}");
+        }
     }
 }
 
@@ -310,15 +317,6 @@ mod tests {
         ] {
             assert_eq!(from_wire(to_wire(value.clone())), value);
         }
-    }
-
-    #[test]
-    fn requests_that_wait_for_a_validator_fill_no_memory() {
-        let (jobs, inbox) = sync_channel(MAX_WAITING);
-        for _ in 0..2 * MAX_WAITING {
-            put(&jobs, Box::new(|| ()));
-        }
-        assert_eq!(inbox.try_iter().count(), MAX_WAITING);
     }
 
     #[test]

@@ -52,19 +52,19 @@ impl Context {
         Ok(Arc::new(context))
     }
 
-    /// The context of the process, with the process's arguments. All nodes that exist at the same time share it, and with
-    /// it the threads of the middleware. The first one configures rcl's log.
+    /// The context of the process, with the process's arguments, and whether it was created by this call. All nodes that
+    /// exist at the same time share it, and with it the threads of the middleware. The first one configures rcl's log.
     ///
     /// # Errors
     /// [`RosError::Context`].
-    pub(in crate::ros) fn of_process() -> Result<Arc<Self>, RosError> {
+    pub(in crate::ros) fn of_process() -> Result<(Arc<Self>, bool), RosError> {
         static SHARED: Mutex<Weak<Context>> = Mutex::new(Weak::new());
         static LOG: Once = Once::new();
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(context) = shared.upgrade() {
-            return Ok(context);
+            return Ok((context, false));
         }
-        let context = Self::new(std::env::args_os())?;
+        let context = Self::new(without_log_file(std::env::args_os()))?;
         // SAFETY: rcl has read the arguments, and it copies what it keeps of them.
         LOG.call_once(|| unsafe {
             let allocator = rcl::rcutils_get_default_allocator();
@@ -77,12 +77,22 @@ impl Context {
             }
         });
         *shared = Arc::downgrade(&context);
-        Ok(context)
+        Ok((context, true))
     }
 
     pub(super) fn as_ptr(&self) -> *mut rcl::rcl_context_t {
         self.0.get()
     }
+}
+
+/// Switches rcl's own log file off, unless the arguments switch it on. The file has no line of this node, and its writer
+/// is a thread that wakes every five seconds.
+fn without_log_file(arguments: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    let mut arguments = arguments;
+    let program = arguments.next().unwrap_or_default();
+    // Of two arguments about this, the last one counts.
+    let default = ["--ros-args", "--disable-external-lib-logs", "--"].map(OsString::from);
+    std::iter::once(program).chain(default).chain(arguments)
 }
 
 impl Drop for Context {

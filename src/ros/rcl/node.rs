@@ -1,7 +1,7 @@
 //! A node.
 
 use std::cell::UnsafeCell;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_int};
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -47,6 +47,29 @@ impl Node {
     /// # Errors
     /// [`RosError::Node`].
     pub(in crate::ros) fn new(context: &Arc<Context>, name: &str, namespace: &str) -> Result<Self, RosError> {
+        Self::with_arguments(context, name, namespace, &[])
+    }
+
+    /// Like [`Node::new`], but no rule of the context's arguments changes the namespace.
+    ///
+    /// # Errors
+    /// [`RosError::Node`].
+    pub(in crate::ros) fn new_in(
+        context: &Arc<Context>,
+        name: &str,
+        namespace: &str,
+    ) -> Result<Self, RosError> {
+        let rule = format!("__ns:={namespace}");
+        Self::with_arguments(context, name, namespace, &["--ros-args", "-r", &rule])
+    }
+
+    /// Creates a node with arguments of its own, which come before those of the context.
+    fn with_arguments(
+        context: &Arc<Context>,
+        name: &str,
+        namespace: &str,
+        arguments: &[&str],
+    ) -> Result<Self, RosError> {
         let refused = |reason: String| RosError::Node {
             name: name.replace('\0', "␀"),
             reason,
@@ -54,6 +77,12 @@ impl Node {
         let zero_byte = |_| refused("the name contains a zero byte".to_owned());
         let c_name = c_string(name).map_err(zero_byte)?;
         let c_namespace = c_string(namespace).map_err(zero_byte)?;
+        let arguments = arguments
+            .iter()
+            .map(|argument| c_string(*argument).map_err(zero_byte))
+            .collect::<Result<Vec<_>, _>>()?;
+        let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
+        let count = c_int::try_from(pointers.len()).unwrap_or(0);
         // SAFETY: it takes no arguments and returns a plain structure.
         let raw = unsafe { rcl::rcl_get_zero_initialized_node() };
         let handle = NodeHandle {
@@ -63,18 +92,32 @@ impl Node {
             is_closed: Condvar::new(),
             context: Mutex::new(Some(Arc::clone(context))),
         };
-        // SAFETY: the structures were initialized for rcl, the texts outlive the call, and the context outlives the node.
-        let code = unsafe {
-            let options = rcl::rcl_node_get_default_options();
-            rcl::rcl_node_init(
-                handle.as_ptr(),
-                c_name.as_ptr(),
-                c_namespace.as_ptr(),
-                context.as_ptr(),
-                &raw const options,
-            )
+        // SAFETY: the structures were initialized for rcl, the texts outlive the calls, and the context outlives the node.
+        // The node has a copy of the options.
+        let failure = unsafe {
+            let mut options = rcl::rcl_node_get_default_options();
+            let mut code = 0;
+            let mut what = "rcl_parse_arguments";
+            if count > 0 {
+                let allocator = rcl::rcutils_get_default_allocator();
+                code =
+                    rcl::rcl_parse_arguments(count, pointers.as_ptr(), allocator, &raw mut options.arguments);
+            }
+            if code == 0 {
+                what = "rcl_node_init";
+                code = rcl::rcl_node_init(
+                    handle.as_ptr(),
+                    c_name.as_ptr(),
+                    c_namespace.as_ptr(),
+                    context.as_ptr(),
+                    &raw const options,
+                );
+            }
+            let failure = reason(what, code);
+            rcl::rcl_node_options_fini(&raw mut options);
+            failure
         };
-        match reason("rcl_node_init", code) {
+        match failure {
             None => Ok(Self(Arc::new(handle))),
             Some(reason) => Err(refused(reason)),
         }

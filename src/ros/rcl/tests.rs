@@ -22,7 +22,7 @@ type Question = rcl_interfaces::srv::GetParameters::Request;
 type Answer = rcl_interfaces::srv::GetParameters::Response;
 
 fn node(name: &str) -> Node {
-    Node::new(&Context::of_process().unwrap(), name, "/").unwrap()
+    Node::new(&Context::of_process().unwrap().0, name, "/").unwrap()
 }
 
 fn text(data: &str) -> Text {
@@ -217,7 +217,7 @@ fn a_name_that_is_not_valid_is_refused_with_a_reason() {
     alone(
         "ros::rcl::tests::a_name_that_is_not_valid_is_refused_with_a_reason",
         || {
-            let context = Context::of_process().unwrap();
+            let context = Context::of_process().unwrap().0;
             let refused = |name: &str, namespace: &str| match Node::new(&context, name, namespace) {
                 Err(RosError::Node { reason, .. }) => reason,
                 other => panic!("{}", other.is_ok()),
@@ -286,7 +286,7 @@ fn a_node_waits_for_entities_that_another_thread_closes() {
     alone(
         "ros::rcl::tests::a_node_waits_for_entities_that_another_thread_closes",
         || {
-            let _context = Context::of_process().unwrap();
+            let _context = Context::of_process().unwrap().0;
             for _ in 0..50 {
                 let node = node("tested");
                 let service = Service::<Ask>::new(&node, "ask", QosProfile::services_default()).unwrap();

@@ -1,12 +1,12 @@
-//! The thread of the flight recorder: empties the event stream, and passes recordings on to the disk.
+//! The flight recorder of a node: empties its event stream, and passes recordings on to the disk.
 //!
-//! Between navigations it sleeps until a record is written: an idle node does not wake for it.
+//! It has no thread of its own. A thread that has other work too calls [`FlightRecorder::look`] now and then, for all
+//! recorders of the process. The time between two looks depends on how full the stream was.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::files::{DiskState, RecordingFiles};
@@ -14,11 +14,18 @@ use super::part::PartProgress;
 use super::recorder::{Limits, MemoryRecording, Recorder};
 use super::stream::{Distributor, Stream, Subscribe};
 use super::totals::Totals;
-use super::writer::{Reply, Writer, Written};
+use super::writer::{Reply, Writer};
+use crate::bt::panic_text;
 
-/// Time between two looks at the stream. A record between navigations is looked at after this time too, so that a row of
-/// them wakes the thread once.
-const PERIOD: Duration = Duration::from_millis(50);
+/// Time between two looks at the stream while somebody watches a navigation, or while it fills quickly.
+const MIN_PERIOD: Duration = Duration::from_millis(50);
+
+/// Maximum time between two looks. The stream has room for 32,000 records a second then, and a stream that is half full
+/// is looked at before the next tick.
+const MAX_PERIOD: Duration = Duration::from_millis(250);
+
+/// The part of the stream that is to fill between two looks.
+const WANTED_FILL: usize = 8;
 
 /// Time between two additions to the file of the navigation that runs. A shorter navigation writes nothing before its end.
 const PART_PERIOD: Duration = Duration::from_secs(5);
@@ -34,15 +41,20 @@ pub enum Occasion {
     Never,
 }
 
-/// The thread of the flight recorder. Dropping it ends the thread after it has written what is to be written, or after two
-/// seconds if the disk is slower.
-pub struct RecorderThread {
+/// The flight recorder. Clones share it.
+#[derive(Clone)]
+pub struct FlightRecorder {
+    /// `None` after a panic and after the end.
+    collector: Arc<Mutex<Option<Collector>>>,
     save: SaveRecording,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-    written: Written,
     disk: DiskState,
     totals: Totals,
+}
+
+impl std::fmt::Debug for FlightRecorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("FlightRecorder")
+    }
 }
 
 /// Asks the recorder for a recording.
@@ -63,57 +75,72 @@ impl SaveRecording {
     }
 }
 
-impl RecorderThread {
-    /// Starts the thread. Returns what makes further readers of the stream.
-    ///
-    /// # Errors
-    /// A thread cannot be created.
-    pub fn start(
+impl FlightRecorder {
+    /// A recorder of this stream. Also returns what makes further readers of the stream.
+    pub fn new(
         stream: &Stream,
         limits: Limits,
         files: RecordingFiles,
         occasion: Occasion,
-    ) -> std::io::Result<(Self, Subscribe)> {
+    ) -> (Self, Subscribe) {
         let distributor = stream.distribute();
         let subscribe = distributor.subscribe();
         let (requests, receiver) = mpsc::channel();
-        let stop = Arc::new(AtomicBool::new(false));
-        let disk = DiskState::default();
-        let (writer, written) = Writer::start(files, disk.clone())?;
-        let totals = Totals::default();
-        let worker = Worker {
+        let (disk, totals) = (DiskState::default(), Totals::default());
+        let collector = Collector {
             distributor,
             totals: totals.clone(),
             recorder: Recorder::new(limits),
             max_part: limits.bytes,
             part: PartProgress::default(),
             part_written: Instant::now(),
-            writer,
+            writer: Writer::new(files, disk.clone()),
             occasion,
             last: None,
-            stop: Arc::clone(&stop),
+            requests: receiver,
+            period: MIN_PERIOD,
         };
-        let panic_report = PanicReport(disk.clone());
-        let thread = thread::Builder::new()
-            .name("recorder".to_owned())
-            .spawn(move || {
-                let _panic_report = panic_report;
-                worker.run(&receiver);
-            })?;
-        stream.set_thread(thread.thread());
         let save = SaveRecording {
             requests,
             stream: stream.clone(),
         };
         let recorder = Self {
+            collector: Arc::new(Mutex::new(Some(collector))),
             save,
-            stop,
-            thread: Some(thread),
-            written,
             disk,
             totals,
         };
-        Ok((recorder, subscribe))
+        (recorder, subscribe)
+    }
+
+    fn collector(&self) -> MutexGuard<'_, Option<Collector>> {
+        self.collector.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what was written to the stream. Returns the time until the next look. No navigation ends for a panic.
+    pub fn look(&self) -> Duration {
+        let mut collector = self.collector();
+        let looked = catch_unwind(AssertUnwindSafe(|| collector.as_mut().map(Collector::look)));
+        looked
+            .unwrap_or_else(|panic| {
+                *collector = None;
+                self.disk.set_failed(true);
+                tracing::error!(
+                    "the recorder has panicked, no navigation is recorded until a restart: {}",
+                    panic_text(&*panic)
+                );
+                None
+            })
+            .unwrap_or(MAX_PERIOD)
+    }
+
+    /// Takes the last records, and waits for at most two seconds until all is written. Later looks do nothing.
+    pub fn finish(&self) {
+        self.look();
+        let collector = self.collector().take();
+        if let Some(collector) = collector {
+            collector.writer.finish();
+        }
     }
 
     /// Whether recordings can be written.
@@ -132,30 +159,8 @@ impl RecorderThread {
     }
 }
 
-impl Drop for RecorderThread {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
-        self.save.stream.wake();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-        self.written.wait();
-    }
-}
-
-/// Tells that the thread has panicked. No navigation ends for it.
-struct PanicReport(DiskState);
-
-impl Drop for PanicReport {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.set_failed(true);
-            tracing::error!("the recorder has ended by a panic: no navigation is recorded until a restart");
-        }
-    }
-}
-
-struct Worker {
+/// Makes recordings of what is in the stream.
+struct Collector {
     distributor: Distributor,
     totals: Totals,
     recorder: Recorder,
@@ -167,34 +172,36 @@ struct Worker {
     occasion: Occasion,
     /// The last navigation, for a request after its end.
     last: Option<Arc<MemoryRecording>>,
-    stop: Arc<AtomicBool>,
+    requests: Receiver<Reply>,
+    /// The time between the last two looks.
+    period: Duration,
 }
 
-impl Worker {
-    fn run(mut self, requests: &Receiver<Reply>) {
-        loop {
-            // Before the last look at the stream.
-            let stops = self.stop.load(Ordering::Acquire);
-            self.take();
-            for reply in requests.try_iter() {
-                self.save(reply);
-            }
-            if stops {
-                return;
-            }
-            if self.recorder.is_recording() || self.part.has_file() {
-                self.write_part();
-            } else {
-                self.part_written = Instant::now();
-                self.distributor.sleep();
-            }
-            thread::park_timeout(PERIOD);
+impl Collector {
+    fn look(&mut self) -> Duration {
+        let count = self.take();
+        let requests: Vec<Reply> = self.requests.try_iter().collect();
+        for reply in requests {
+            self.save(reply);
         }
+        if self.recorder.is_recording() || self.part.has_file() {
+            self.write_part();
+        } else {
+            self.part_written = Instant::now();
+        }
+        let is_busy = count > 0 || self.recorder.is_recording();
+        self.period = if is_busy && self.distributor.has_readers() {
+            MIN_PERIOD
+        } else {
+            next_period(self.period, count, self.distributor.capacity())
+        };
+        self.period
     }
 
-    fn take(&mut self) {
+    /// Returns the number of records.
+    fn take(&mut self) -> usize {
         let Some(batch) = self.distributor.distribute() else {
-            return;
+            return 0;
         };
         self.totals.take(&batch);
         for recording in self.recorder.take(&batch) {
@@ -213,6 +220,7 @@ impl Worker {
             // Its memory is that of the current one.
             self.last = None;
         }
+        batch.records.len()
     }
 
     /// Adds to the file of the navigation that runs, or removes it.
@@ -246,5 +254,27 @@ fn log_end(written: Result<PathBuf, String>) {
     match written {
         Ok(path) => tracing::info!("recording written: {}", path.display()),
         Err(error) => tracing::error!("recording not written: {error}"),
+    }
+}
+
+/// The time until the next look, after a look that found so many records.
+fn next_period(last: Duration, records: usize, capacity: usize) -> Duration {
+    let records = u32::try_from(records.max(1)).unwrap_or(u32::MAX);
+    let wanted = u32::try_from(capacity / WANTED_FILL).unwrap_or(u32::MAX);
+    (last.saturating_mul(wanted) / records).clamp(MIN_PERIOD, MAX_PERIOD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_that_fills_quickly_is_looked_at_more_often() {
+        let next = |last: u64, records| next_period(Duration::from_millis(last), records, 8192).as_millis();
+        assert_eq!(next(50, 0), 250);
+        assert_eq!(next(50, 100), 250);
+        assert_eq!(next(250, 2048), 125);
+        assert_eq!(next(125, 1024), 125);
+        assert_eq!(next(250, 8192), 50);
     }
 }

@@ -1,0 +1,84 @@
+//! What the main thread does for a robot now and then: it checks the threads, and empties the event stream.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use crate::bt::panic_text;
+use crate::fault;
+use crate::navigator::Watchdog;
+use crate::navigator::stalled_threads::StalledThreads;
+use crate::record::FlightRecorder;
+use crate::ros::{GoalTrackerHandle, RosHandle};
+
+/// Checks that are due this soon are made at once: a process with many robots wakes once for all of them.
+const TOLERANCE: Duration = Duration::from_millis(20);
+
+/// The checks of one robot. They never wait for the threads that they check.
+pub(super) struct Checks {
+    pub(super) ros: RosHandle,
+    pub(super) goal_tracker: GoalTrackerHandle,
+    /// A guardian cancels the goals if the process is aborted.
+    pub(super) is_guarded: bool,
+    watchdog: Watchdog,
+    stalled_threads: StalledThreads,
+    recorder: Option<FlightRecorder>,
+    next_check: Instant,
+    next_look: Instant,
+    has_failed: bool,
+}
+
+impl Checks {
+    pub(super) fn new(
+        ros: RosHandle,
+        goal_tracker: GoalTrackerHandle,
+        is_guarded: bool,
+        watchdog: Watchdog,
+        recorder: Option<FlightRecorder>,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            ros,
+            goal_tracker,
+            is_guarded,
+            watchdog,
+            stalled_threads: StalledThreads::default(),
+            recorder,
+            next_check: now,
+            next_look: now,
+            has_failed: false,
+        }
+    }
+
+    /// Makes what is due. Returns the time of the next call. A panic is a fault of the robot.
+    pub(super) fn run(&mut self, now: Instant) -> Instant {
+        let soon = now + TOLERANCE;
+        if self.next_check <= soon && !self.has_failed {
+            self.next_check = now + self.watchdog.period();
+            let checked = catch_unwind(AssertUnwindSafe(|| {
+                fault::point_of("watchdog");
+                self.stalled_threads
+                    .check(&self.ros, &self.goal_tracker, self.is_guarded);
+                self.watchdog.check();
+            }));
+            if let Err(panic) = checked {
+                self.has_failed = true;
+                self.ros
+                    .fail(&format!("the watchdog panicked: {}", panic_text(&*panic)));
+            }
+        }
+        match &self.recorder {
+            Some(recorder) => {
+                if self.next_look <= soon {
+                    self.next_look = now + recorder.look();
+                }
+                self.next_check.min(self.next_look)
+            }
+            None => self.next_check,
+        }
+    }
+
+    /// Empties the event stream in the next call: it fills quickly, or somebody asks for a recording.
+    pub(super) fn look_soon(&mut self) {
+        self.next_look = Instant::now();
+    }
+}

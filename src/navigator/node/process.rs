@@ -1,0 +1,336 @@
+//! The process: its robots, the signals that end it, and the guardian.
+//!
+//! The main thread starts the robots and waits. In between it makes the [`Checks`] of all robots, so that no robot needs
+//! a thread for them. It never waits for a robot: robots start and shut down on threads that exist meanwhile.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use super::checks::Checks;
+use super::shutdown::{ShutdownTimeouts, TEARDOWN};
+use super::{Node, Setup, StartError};
+use crate::navigator::signals::Signals;
+use crate::robot_name;
+use crate::ros::exit_within;
+use crate::ros::guardian::Guardian;
+use crate::worker::Worker;
+
+/// The pause before a robot that has failed is started again. It doubles with each failure, up to a minute, and begins
+/// again after a minute without one.
+const MIN_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+
+/// The longest sleep of the main thread.
+const MAX_SLEEP: Duration = Duration::from_secs(60);
+
+/// Runs the robots of this process until a signal ends it, or until the only robot fails.
+pub(super) fn run(signals: Signals, setup: Setup, guardian: Option<Guardian>) -> ExitCode {
+    let robots = setup.robots.clone();
+    let mut process = Process::new(setup, guardian);
+    if robots.count() == 1 {
+        match process.start_now(0) {
+            Ok(()) => {}
+            Err(error) => {
+                tracing::error!("{error}");
+                eprintln!("navtree: {error}");
+                return ExitCode::from(1);
+            }
+        }
+    } else {
+        (0..robots.count()).for_each(|robot| process.start(robot));
+    }
+    process.run(signals)
+}
+
+/// The state of one robot.
+enum State {
+    Starting,
+    Running(Box<Node>),
+    /// Shuts down on a thread of its own.
+    Ending,
+    /// Has failed, and is started again at this time.
+    Pausing(Instant),
+    Ended,
+}
+
+struct Robot {
+    /// The full name of its node, if there are several robots.
+    name: Option<Arc<str>>,
+    state: State,
+    /// While it runs or shuts down.
+    checks: Option<Checks>,
+    started_at: Instant,
+    pause: Duration,
+}
+
+/// What the threads of the robots report to the main thread.
+enum Event {
+    Started(usize, Result<Box<(Node, Checks)>, StartError>),
+    Ended(usize),
+}
+
+struct Process {
+    setup: Arc<Setup>,
+    guardian: Option<Guardian>,
+    robots: Vec<Robot>,
+    /// Starts robots, one after the other.
+    starter: Worker<usize>,
+    events: Receiver<Event>,
+    report: Sender<Event>,
+    /// A signal has come, or the only robot has failed: no robot is started again.
+    is_ending: bool,
+    code: u8,
+}
+
+impl Process {
+    fn new(setup: Setup, guardian: Option<Guardian>) -> Self {
+        let setup = Arc::new(setup);
+        let (report, events) = channel();
+        let count = setup.robots.count();
+        let robots = (0..count).map(|robot| Robot {
+            name: setup.robots.full_name(robot).filter(|_| count > 1).map(Arc::from),
+            state: State::Ended,
+            checks: None,
+            started_at: Instant::now(),
+            pause: MIN_PAUSE,
+        });
+        let robots: Vec<Robot> = robots.collect();
+        let names: Vec<Option<Arc<str>>> = robots.iter().map(|robot| robot.name.clone()).collect();
+        let (starting, started) = (Arc::clone(&setup), report.clone());
+        let on_panic = |text: &str| tracing::error!("the start of a robot has panicked: {text}");
+        let starter = Worker::new("robots", count, on_panic, move |robot: Option<usize>| {
+            if let Some(robot) = robot {
+                let name = names.get(robot).and_then(Option::as_ref);
+                let node = robot_name::with(name, || Node::start(&starting, robot));
+                let _ = started.send(Event::Started(robot, node.map(Box::new)));
+                starting.wake.notify_one();
+            }
+            None
+        });
+        Self {
+            setup,
+            guardian,
+            robots,
+            starter,
+            events,
+            report,
+            is_ending: false,
+            code: 0,
+        }
+    }
+
+    /// Starts a robot on the calling thread.
+    fn start_now(&mut self, robot: usize) -> Result<(), StartError> {
+        let started = Node::start(&self.setup, robot)?;
+        self.has_started(robot, started);
+        Ok(())
+    }
+
+    /// Starts a robot on another thread.
+    fn start(&mut self, robot: usize) {
+        let is_asked = self.starter.put(robot).is_ok();
+        if let Some(robot) = self.robots.get_mut(robot) {
+            robot.state = if is_asked {
+                State::Starting
+            } else {
+                State::Pausing(robot.next_start())
+            };
+        }
+    }
+
+    fn has_started(&mut self, robot: usize, (node, checks): (Node, Checks)) {
+        if self.robots.len() == 1 && !checks.is_guarded {
+            // Not wanted. With several robots, the guardian may be wanted for another one.
+            self.guardian.take().map(Guardian::dismiss);
+        }
+        if let Some(robot) = self.robots.get_mut(robot) {
+            robot.state = State::Running(Box::new(node));
+            robot.checks = Some(checks);
+            robot.started_at = Instant::now();
+        }
+    }
+
+    fn run(mut self, signals: Signals) -> ExitCode {
+        let (runtime, mut end, mut child) = signals.split();
+        runtime.block_on(async {
+            loop {
+                self.take_events();
+                self.end_failed_robots();
+                let next = self.step(Instant::now());
+                if self.is_ending
+                    && self
+                        .robots
+                        .iter()
+                        .all(|robot| matches!(robot.state, State::Ended))
+                {
+                    return;
+                }
+                tokio::select! {
+                    () = end(), if !self.is_ending => self.end_all(),
+                    // The guardian is checked above.
+                    _ = child.recv() => {}
+                    () = self.setup.wake.notified() => self.look_soon(),
+                    () = tokio::time::sleep_until(next.into()) => {}
+                }
+            }
+        });
+        // The guardian is not dismissed. It ends with this process; if a goal did not stop, the guardian first cancels
+        // it again.
+        ExitCode::from(self.code)
+    }
+
+    /// Takes the reports of the threads that start and end robots.
+    fn take_events(&mut self) {
+        while let Ok(event) = self.events.try_recv() {
+            match event {
+                Event::Started(robot, Ok(started)) => {
+                    self.has_started(robot, *started);
+                    if self.is_ending {
+                        self.end(robot, None);
+                    }
+                }
+                Event::Started(robot, Err(error)) => self.has_ended(robot, Some(&error.to_string())),
+                Event::Ended(robot) => self.has_ended(robot, None),
+            }
+        }
+    }
+
+    /// A robot has ended, or could not start.
+    fn has_ended(&mut self, robot: usize, error: Option<&str>) {
+        let Some(robot) = self.robots.get_mut(robot) else {
+            return;
+        };
+        robot.checks = None;
+        if self.is_ending {
+            robot.state = State::Ended;
+            return;
+        }
+        let next_start = robot.next_start();
+        robot.state = State::Pausing(next_start);
+        robot_name::with(robot.name.as_ref(), || {
+            let pause = next_start.saturating_duration_since(Instant::now());
+            match error {
+                Some(error) => tracing::error!("not started, next attempt in {pause:.0?}: {error}"),
+                None => tracing::error!("ended after a fault; starting it again in {pause:.0?}"),
+            }
+        });
+    }
+
+    /// Ends the robots that have failed. With one robot, the process ends: a launch file starts it again.
+    fn end_failed_robots(&mut self) {
+        for robot in 0..self.robots.len() {
+            let state = self.robots.get(robot).map(|robot| &robot.state);
+            let Some(State::Running(node)) = state else {
+                continue;
+            };
+            let Some(fault) = node.fault() else { continue };
+            if self.robots.len() == 1 {
+                self.is_ending = true;
+                self.code = 1;
+            }
+            self.end(robot, Some(fault));
+        }
+    }
+
+    /// A signal has come: ends all robots side by side.
+    fn end_all(&mut self) {
+        self.is_ending = true;
+        // First of all, because the following calls may wait for a lock held by a thread that stalls in the middleware.
+        exit_within(ShutdownTimeouts::REGULAR.all + TEARDOWN, self.code);
+        for robot in 0..self.robots.len() {
+            self.end(robot, None);
+        }
+    }
+
+    /// Shuts a robot down on another thread, with the fault for which it ends, if there is one.
+    fn end(&mut self, number: usize, fault: Option<String>) {
+        let Some(robot) = self.robots.get_mut(number) else {
+            return;
+        };
+        let node = match std::mem::replace(&mut robot.state, State::Ending) {
+            State::Running(node) => node,
+            State::Pausing(_) => {
+                robot.state = State::Ended;
+                return;
+            }
+            other => {
+                robot.state = other;
+                return;
+            }
+        };
+        if self.is_ending && fault.is_some() {
+            exit_within(ShutdownTimeouts::FAULT.all + TEARDOWN, self.code);
+        }
+        let (report, setup, name) = (self.report.clone(), Arc::clone(&self.setup), robot.name.clone());
+        let shut_down = move || {
+            robot_name::with(name.as_ref(), || node.shut_down(fault));
+            let _ = report.send(Event::Ended(number));
+            setup.wake.notify_one();
+        };
+        // In a slot, because a thread that does not start drops its closure.
+        let slot = Arc::new(std::sync::Mutex::new(Some(shut_down)));
+        let take = |slot: &std::sync::Mutex<Option<_>>| {
+            slot.lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .take()
+        };
+        let of_thread = Arc::clone(&slot);
+        let started = std::thread::Builder::new()
+            .name("shutdown".to_owned())
+            .spawn(move || take(&of_thread).map(|shut_down| shut_down()));
+        if started.is_err()
+            && let Some(shut_down) = take(&slot)
+        {
+            shut_down();
+        }
+    }
+
+    /// Makes what is due. Returns the time of the next call.
+    fn step(&mut self, now: Instant) -> Instant {
+        let mut next = now + MAX_SLEEP;
+        if let Some(guardian) = &mut self.guardian {
+            guardian.check();
+            if guardian.restart_at().is_some_and(|at| at <= now) {
+                guardian.restart();
+            }
+            next = guardian.restart_at().map_or(next, |at| at.min(next));
+        }
+        for number in 0..self.robots.len() {
+            let Some(robot) = self.robots.get_mut(number) else {
+                continue;
+            };
+            if let Some(checks) = &mut robot.checks {
+                next = robot_name::with(robot.name.as_ref(), || checks.run(now)).min(next);
+            }
+            match robot.state {
+                State::Pausing(at) if at <= now => self.start(number),
+                State::Pausing(at) => next = at.min(next),
+                _ => {}
+            }
+        }
+        next
+    }
+
+    /// Another thread has woken this one.
+    fn look_soon(&mut self) {
+        for robot in &mut self.robots {
+            if let Some(checks) = &mut robot.checks {
+                checks.look_soon();
+            }
+        }
+    }
+}
+
+impl Robot {
+    /// The time of the next start after a failure now.
+    fn next_start(&mut self) -> Instant {
+        if self.started_at.elapsed() > MAX_PAUSE {
+            self.pause = MIN_PAUSE;
+        }
+        let at = Instant::now() + self.pause;
+        self.pause = MAX_PAUSE.min(self.pause * 2);
+        at
+    }
+}
