@@ -49,6 +49,15 @@ def executables(target_folder):
     return folder
 
 
+@pytest.fixture(scope="session")
+def program_with_faults(target_folder):
+    """The node with fault injection, built without optimisation by `cargo test --features fault-injection`."""
+    command = ["cargo", "build", "--locked", "--offline", "--features", "fault-injection", "--bin", "navtree"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500)
+    assert answer.returncode == 0, answer.stderr[-4000:]
+    return target_folder / "debug" / "navtree"
+
+
 @pytest.fixture
 def start(request):
     """Return a function that starts a command. The process ends with the test; a failed test prints its output."""

@@ -24,10 +24,10 @@ def test_two_hundred_goals_in_a_row(stack):
     # The search for goals of an earlier run has a participant of its own, for half a minute.
     wait_for(lambda: "ros-search" not in stack.node.thread_names(), 40, "the search to end")
     idle_before = idle_share(stack.node)
-    memory, threads = stack.node.own_kib(), stack.node.threads()
+    memory, threads = stack.node.own_kib(), stack.node.standing_threads()
     for _ in range(200):
         assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
-    wait_for(lambda: stack.node.threads() == threads, 10, lambda: f"{threads} threads: {stack.node.thread_names()}")
+    wait_for(lambda: stack.node.standing_threads() == threads, 10, lambda: f"{threads} threads: {stack.node.thread_names()}")
     grown = stack.node.own_kib() - memory
     assert grown < 1024, f"memory grew by {grown} KiB"
     assert len(stack.robot.controller.requests()) == 710

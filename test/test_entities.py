@@ -128,7 +128,7 @@ def test_a_thousand_trees_with_servers_of_their_own_leave_nothing_behind(stack_f
         wait_for(left, 30.0, "an endpoint of the last trees")
         run(stack, default)
         wait_for(lambda: not left(), 60.0, "the end of all endpoints of earlier trees")
-        return stack.node.own_kib(), stack.node.threads()
+        return stack.node.own_kib(), stack.node.standing_threads()
 
     for number in range(200):
         swap(number)

@@ -185,10 +185,29 @@ def test_node_in_a_namespace_is_restarted_after_it_was_killed(installed, launch_
     assert run.wait(30)[0] == 0
 
 
+def test_two_robots_are_launched_in_namespaces(installed, launch_environment, start, ros_domain):
+    from support.client import Navigation
+    from support.graph import Graph
+
+    path = installed / "share" / "navtree" / "launch" / "two_robots.launch.py"
+    run = start(sys.executable, "-c", RUN, path, environment=launch_environment)
+    graph = Graph(ros_domain)
+    try:
+        for robot, y in (("r1", 1.0), ("r2", -1.0)):
+            navigation = Navigation(graph, f"/{robot}")
+            navigation.wait()
+            navigation.warm_up()
+            assert navigation.send(1.0, y).result(30.0)[0] == "SUCCEEDED"
+    finally:
+        graph.close()
+    run.interrupt()
+    assert run.wait(30)[0] == 0
+
+
 def test_config_files_are_for_nodes_that_exist():
     import yaml
 
     for path in pathlib.Path(ROOT / "config").glob("*.yaml"):
         nodes = yaml.safe_load(path.read_text())
-        assert set(nodes) <= {"bt_navigator", "nav_sim"}, path
+        assert {name.rsplit("/", 1)[-1] for name in nodes} <= {"bt_navigator", "nav_sim"}, path
         assert all(set(node) == {"ros__parameters"} for node in nodes.values()), path

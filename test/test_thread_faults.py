@@ -2,35 +2,24 @@
 no goal depends on the thread, the navigation continues."""
 
 import signal
-import subprocess
 
 import pytest
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.srv import GetParameters
-from support.executable import ROOT
 from support.graph import wait_for
 
 #: Maximum time in s until the process has ended.
 BOUND = 3.0
 
 
-@pytest.fixture(scope="session")
-def program(target_folder):
-    """The node with fault injection, built without optimisation by `cargo test --features fault-injection`."""
-    command = ["cargo", "build", "--locked", "--offline", "--features", "fault-injection", "--bin", "navtree"]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1500)
-    assert answer.returncode == 0, answer.stderr[-4000:]
-    return target_folder / "debug" / "navtree"
-
-
 @pytest.fixture
-def fail(stack_factory, program, monkeypatch, tmp_path):
+def fail(stack_factory, program_with_faults, monkeypatch, tmp_path):
     """Makes a thread fail while the robot drives. Returns the stack and the goal."""
 
     def start(thread, cause=None, parameters=None, fault="panic"):
         trigger = tmp_path / "fail"
         monkeypatch.setenv("NAVTREE_FAULT", f"{thread}:{trigger}")
-        stack = stack_factory(parameters, program=program)
+        stack = stack_factory(parameters, program=program_with_faults)
         stack.robot.controller.behaviour.duration = None
         goal = stack.navigation.send(1.0, 0.0)
         wait_for(stack.robot.controller.executing, 10, "the controller to execute")

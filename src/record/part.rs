@@ -1,6 +1,6 @@
 //! The file of the navigation that runs. If the process is killed, it remains, and can be read up to there.
 //!
-//! The recorder's thread decides what is added ([`PartProgress`]); the thread of the writer writes it ([`PartFile`]). The
+//! The recorder decides what is added ([`PartProgress`]); the thread of the writer writes it ([`PartFile`]). The
 //! file is removed when the navigation ends: a recording that is wanted is then written as a whole, from the memory.
 
 use std::fs::{self, File};

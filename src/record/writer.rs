@@ -1,5 +1,5 @@
-//! The thread that writes recordings to the disk. It is separate from the recorder's thread, because a disk can take
-//! seconds, or for ever, and the event stream must be read in the meantime. It exists while there is something to write.
+//! The thread that writes recordings to the disk. It is separate from the thread that calls the recorder,
+//! because a disk can take seconds, or for ever, and the event stream must be read in the meantime. It exists while there is something to write.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -13,9 +13,9 @@
 //!                        (owns goals, clients, publishers; sends)
 //! ```
 //!
-//! Two more threads only write: `answers` sends the results of goals to the clients that wait for them and repeats what the
-//! middleware refused, and `console` writes the log. In the first half minute of activity, `ros-search` looks for goals
-//! of an earlier run.
+//! Two more threads only write, and exist while there is something to write: `answers` sends the results of goals to the
+//! clients that wait for them and repeats what the middleware refused, and `console` writes the log. In the first half minute
+//! of activity, `ros-search` looks for goals of an earlier run.
 //!
 //! - [`Ros`]: a node with its [`Clock`], [`ParameterStore`] and [`TransformBuffer`]; [`RosHandle`] gives access to it.
 //! - [`GoalTrackerThread`] and [`Endpoints`]: for trees; [`RosLink`] is the `Link` of one world.

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from .graph import wait_for
 
+#: The names of navtree's threads that exist only while there is work.
+WORKERS = {"answers", "console", "lifecycle", "parameters", "recordings", "robots", "shutdown", "trees"}
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -133,6 +136,10 @@ class Process:
 
     def threads(self):
         return int(self.status()["Threads"])
+
+    def standing_threads(self):
+        """The number of threads without those that exist only while there is work."""
+        return sum(name not in WORKERS for name in self.thread_names())
 
     def thread_names(self):
         names = []

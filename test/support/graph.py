@@ -35,10 +35,10 @@ def wait_for(condition, timeout, what, work=None):
 class Graph:
     """One rclpy context with one node. Callbacks run on background threads until ``close``."""
 
-    def __init__(self, domain, name="test_peer", threads=6):
+    def __init__(self, domain, name="test_peer", threads=6, namespace=""):
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
-        self.node = Node(name, context=self.context)
+        self.node = Node(name, namespace=namespace, context=self.context)
         self.group = ReentrantCallbackGroup()
         if threads == 1:
             self.executor = SingleThreadedExecutor(context=self.context)

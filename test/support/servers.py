@@ -309,7 +309,9 @@ class Robot:
                 lambda request, response, costmap=costmap: self.clears.append(costmap) or response,
                 callback_group=self.graph.group,
             )
-        self._publisher = publish_fixed_transforms(self.graph.node)
+        # Robots in namespaces have transforms of their own.
+        topic = "/tf_static" if self.graph.node.get_namespace() == "/" else "tf_static"
+        self._publisher = publish_fixed_transforms(self.graph.node, topic)
 
     def add(self, name, behaviour):
         self.servers[name] = Server(self.graph, name, behaviour)

@@ -19,10 +19,10 @@ def identity_transforms():
     return transforms
 
 
-def publish_fixed_transforms(node):
-    """Publishes the transforms on /tf_static and returns the publisher."""
+def publish_fixed_transforms(node, topic="/tf_static"):
+    """Publishes the transforms and returns the publisher."""
     qos = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    publisher = node.create_publisher(TFMessage, "/tf_static", qos)
+    publisher = node.create_publisher(TFMessage, topic, qos)
     publisher.publish(TFMessage(transforms=identity_transforms()))
     return publisher
 
