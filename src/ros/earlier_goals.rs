@@ -301,7 +301,7 @@ fn active_marks(list: &StatusList) -> Vec<u32> {
         .filter(|entry| GoalStatus::from_wire(entry.status).is_active());
     active
         .filter_map(|entry| GoalId::from_slice(&entry.goal_info.goal_id.uuid))
-        .map(|goal| goal.mark())
+        .map(GoalId::mark)
         .collect()
 }
 

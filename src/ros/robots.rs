@@ -29,9 +29,9 @@ impl Robots {
         let name = arguments::remapped(&arguments, &arguments::NODE, node).unwrap_or(node);
         let base = arguments::remapped(&arguments, &arguments::NAMESPACE, node).unwrap_or("/");
         let names = if chosen.is_empty() {
-            let given = overrides(&full_name(base, name))?.into_iter();
+            let mut given = overrides(&full_name(base, name))?.into_iter();
             // The last value counts.
-            let value = given.filter(|(of, _)| of == PARAMETER).last();
+            let value = given.rfind(|(of, _)| of == PARAMETER);
             let value = value.map_or(ParameterValue::NotSet, |(_, value)| value);
             value.as_strings().unwrap_or_default().to_vec()
         } else {

@@ -113,7 +113,7 @@ pub fn run(prepared: Prepared, robots: &[String], registry: Registry, monitors: 
     match started {
         Ok((signals, robots)) => {
             let Prepared { guardian, profile } = prepared;
-            let guardian = guardian.inspect_err(|error| warn_about_guardian(error)).ok();
+            let guardian = guardian.inspect_err(warn_about_guardian).ok();
             let setup = Setup {
                 trees: (robots.count() > 1).then(SharedTrees::default),
                 robots,
@@ -192,7 +192,7 @@ impl Node {
         let heartbeat = Heartbeat::new();
         let jobs = JobRegistry::with_cancel_timeout(parameters.settings.cancel_timeout);
         let wake = Arc::clone(&setup.wake);
-        let recorder = Recorder::start(&parameters, move || wake.notify_one());
+        let recorder = Recorder::start(&parameters, setup.robots.count() > 1, move || wake.notify_one());
         let checks = Checks::new(
             ros.handle().clone(),
             goal_tracker.handle().clone(),
@@ -250,7 +250,7 @@ fn guard(setup: &Setup, robot: usize, ros: &Ros, goal_tracker: &GoalTrackerThrea
         return false;
     };
     let list = lists.list(robot, &ros.handle().full_name());
-    let list = list.inspect_err(|error| warn_about_guardian(error)).ok();
+    let list = list.inspect_err(warn_about_guardian).ok();
     let is_guarded = list.is_some();
     if let Some(list) = list {
         goal_tracker.handle().guard(list);

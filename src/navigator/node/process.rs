@@ -61,7 +61,9 @@ struct Robot {
     state: State,
     /// While it runs or shuts down.
     checks: Option<Checks>,
-    started_at: Instant,
+    /// `None` while it does not run.
+    started_at: Option<Instant>,
+    /// The pause after its next failure.
     pause: Duration,
 }
 
@@ -89,14 +91,8 @@ impl Process {
         let setup = Arc::new(setup);
         let (report, events) = channel();
         let count = setup.robots.count();
-        let robots = (0..count).map(|robot| Robot {
-            name: setup.robots.full_name(robot).filter(|_| count > 1).map(Arc::from),
-            state: State::Ended,
-            checks: None,
-            started_at: Instant::now(),
-            pause: MIN_PAUSE,
-        });
-        let robots: Vec<Robot> = robots.collect();
+        let name = |robot| setup.robots.full_name(robot).filter(|_| count > 1);
+        let robots: Vec<Robot> = (0..count).map(|robot| Robot::new(name(robot))).collect();
         let names: Vec<Option<Arc<str>>> = robots.iter().map(|robot| robot.name.clone()).collect();
         let (starting, started) = (Arc::clone(&setup), report.clone());
         let on_panic = |text: &str| tracing::error!("the start of a robot has panicked: {text}");
@@ -135,7 +131,7 @@ impl Process {
             robot.state = if is_asked {
                 State::Starting
             } else {
-                State::Pausing(robot.next_start())
+                State::Pausing(Instant::now() + robot.next_pause(Instant::now()))
             };
         }
     }
@@ -143,12 +139,14 @@ impl Process {
     fn has_started(&mut self, robot: usize, (node, checks): (Node, Checks)) {
         if self.robots.len() == 1 && !checks.is_guarded {
             // Not wanted. With several robots, the guardian may be wanted for another one.
-            self.guardian.take().map(Guardian::dismiss);
+            if let Some(guardian) = self.guardian.take() {
+                guardian.dismiss();
+            }
         }
         if let Some(robot) = self.robots.get_mut(robot) {
             robot.state = State::Running(Box::new(node));
             robot.checks = Some(checks);
-            robot.started_at = Instant::now();
+            robot.started_at = Some(Instant::now());
         }
     }
 
@@ -207,14 +205,11 @@ impl Process {
             robot.state = State::Ended;
             return;
         }
-        let next_start = robot.next_start();
-        robot.state = State::Pausing(next_start);
-        robot_name::with(robot.name.as_ref(), || {
-            let pause = next_start.saturating_duration_since(Instant::now());
-            match error {
-                Some(error) => tracing::error!("not started, next attempt in {pause:.0?}: {error}"),
-                None => tracing::error!("ended after a fault; starting it again in {pause:.0?}"),
-            }
+        let pause = robot.next_pause(Instant::now());
+        robot.state = State::Pausing(Instant::now() + pause);
+        robot_name::with(robot.name.as_ref(), || match error {
+            Some(error) => tracing::error!("not started, next attempt in {pause:?}: {error}"),
+            None => tracing::error!("ended after a fault; starting it again in {pause:?}"),
         });
     }
 
@@ -324,13 +319,43 @@ impl Process {
 }
 
 impl Robot {
-    /// The time of the next start after a failure now.
-    fn next_start(&mut self) -> Instant {
-        if self.started_at.elapsed() > MAX_PAUSE {
+    fn new(name: Option<String>) -> Self {
+        Self {
+            name: name.map(Arc::from),
+            state: State::Ended,
+            checks: None,
+            started_at: None,
+            pause: MIN_PAUSE,
+        }
+    }
+
+    /// The pause after a failure now.
+    fn next_pause(&mut self, now: Instant) -> Duration {
+        let started_at = self.started_at.take();
+        if started_at.is_some_and(|at| now.saturating_duration_since(at) > MAX_PAUSE) {
             self.pause = MIN_PAUSE;
         }
-        let at = Instant::now() + self.pause;
-        self.pause = MAX_PAUSE.min(self.pause * 2);
-        at
+        let next = MAX_PAUSE.min(self.pause * 2);
+        std::mem::replace(&mut self.pause, next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_doubles_until_the_robot_has_run_for_a_minute() {
+        let mut robot = Robot::new(None);
+        let start = Instant::now();
+        let mut pause = |seconds: Option<u64>| {
+            robot.started_at = seconds.map(|_| start);
+            robot
+                .next_pause(start + Duration::from_secs(seconds.unwrap_or(1000)))
+                .as_secs()
+        };
+        let pauses = [None; 8].map(&mut pause);
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
+        assert_eq!([Some(5), Some(61), Some(5)].map(pause), [60, 1, 2]);
     }
 }

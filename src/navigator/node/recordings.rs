@@ -9,6 +9,9 @@ use crate::record::stream::Subscribe;
 use crate::record::{FlightRecorder, Occasion, RecordedLink, Stream, Totals};
 use crate::ros::{Ros, RosError, serve_service};
 
+/// Number of records that the stream of each of several robots holds. The stream of one robot takes 0.8 MiB.
+const SHARED_CAPACITY: usize = 2048;
+
 /// The event stream of the node, and the flight recorder that reads it. Dropping it writes what is to be written.
 pub(super) struct Recorder {
     settings: RecorderSettings,
@@ -19,8 +22,12 @@ pub(super) struct Recorder {
 
 impl Recorder {
     /// Starts the recorder, unless it is switched off and neither the web page nor Groot2 needs it. `wake` makes the main
-    /// thread look at the stream soon.
-    pub(super) fn start(parameters: &Parameters, wake: impl Fn() + Send + Sync + 'static) -> Option<Self> {
+    /// thread look at the stream soon. `is_one_of_many`: the process has several robots.
+    pub(super) fn start(
+        parameters: &Parameters,
+        is_one_of_many: bool,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> Option<Self> {
         let settings = match &parameters.recorder {
             Some(settings) => settings.clone(),
             None if parameters.monitor.port.is_some() || !parameters.monitor.groot.is_empty() => {
@@ -28,7 +35,11 @@ impl Recorder {
             }
             None => return None,
         };
-        let stream = Stream::default();
+        let stream = if is_one_of_many {
+            Stream::with_capacity(SHARED_CAPACITY)
+        } else {
+            Stream::default()
+        };
         stream.set_waker(wake);
         let (recorder, subscribe) = FlightRecorder::new(
             &stream,
