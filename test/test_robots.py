@@ -262,6 +262,20 @@ def test_wrong_names_of_robots_are_refused(ros_domain, request):
         assert "robots: `/r1` is there twice" in node.output
 
 
+def test_a_robot_that_cannot_start_is_tried_again_and_a_process_without_robots_ends(ros_domain, request, tmp_path):
+    file = tmp_path / "params.yaml"
+    with ProcessStack(request) as processes:
+        for robots, is_usable in (("/r1", True), ("/**", False)):
+            file.write_text(f"{robots}/bt_navigator:\n  ros__parameters:\n    bt_loop_duration: 0\n")
+            arguments = ["run", "--robots", "r1,r2", "--ros-args", "--params-file", file, "--"]
+            node = processes.add(Executable("navtree", ros_domain, {"autostart_node": True}, arguments=arguments))
+            if is_usable:
+                node.wait_for_line("active: goals are accepted")
+                node.wait_for_line("not started, next attempt in 2s")
+                node.interrupt()
+            assert node.wait(PATIENCE)[0] == (0 if is_usable else 1), node.output
+
+
 def test_the_example_file_of_two_robots_is_read(ros_domain, request):
     file = Path(__file__).resolve().parents[1] / "config" / "two_robots.yaml"
     with ProcessStack(request) as processes:

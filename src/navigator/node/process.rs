@@ -81,7 +81,9 @@ struct Process {
     starter: Worker<usize>,
     events: Receiver<Event>,
     report: Sender<Event>,
-    /// A signal has come, or the only robot has failed: no robot is started again.
+    /// A robot has been started.
+    has_started: bool,
+    /// A signal has come, or the only robot has failed, or none could start: no robot is started again.
     is_ending: bool,
     code: u8,
 }
@@ -112,6 +114,7 @@ impl Process {
             starter,
             events,
             report,
+            has_started: false,
             is_ending: false,
             code: 0,
         }
@@ -143,6 +146,7 @@ impl Process {
                 guardian.dismiss();
             }
         }
+        self.has_started = true;
         if let Some(robot) = self.robots.get_mut(robot) {
             robot.state = State::Running(Box::new(node));
             robot.checks = Some(checks);
@@ -156,6 +160,7 @@ impl Process {
             loop {
                 self.take_events();
                 self.end_failed_robots();
+                self.end_without_robots();
                 let next = self.step(Instant::now());
                 if self.is_ending
                     && self
@@ -226,6 +231,19 @@ impl Process {
                 self.code = 1;
             }
             self.end(robot, Some(fault));
+        }
+    }
+
+    /// Ends the process if no robot could start: a launch file shows that it is of no use.
+    fn end_without_robots(&mut self) {
+        let have_all_failed = self
+            .robots
+            .iter()
+            .all(|robot| matches!(robot.state, State::Pausing(_)));
+        if !self.has_started && have_all_failed {
+            self.is_ending = true;
+            self.code = 1;
+            (0..self.robots.len()).for_each(|robot| self.end(robot, None));
         }
     }
 
