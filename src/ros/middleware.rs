@@ -56,6 +56,11 @@ const LOCALHOST: [(&str, &str); 4] = [
     ),
 ];
 
+/// The mark for the properties of a participant, and the property of one that does not match its own endpoints.
+const PROPERTIES: &str = "<!-- properties -->";
+const IGNORE_ITSELF: &str = "<propertiesPolicy><properties><property><name>fastdds.ignore_local_endpoints</name>\
+                             <value>true</value></property></properties></propertiesPolicy>";
+
 /// The mark for the addresses to which a participant announces itself.
 const PEERS: &str = "<!-- peers -->";
 
@@ -102,17 +107,24 @@ pub(super) enum Reach {
 /// used, or if no folder accepts the file. Call it before this process starts any node or thread, and keep the profile
 /// until a node exists.
 pub fn set_up() -> Option<Profile> {
-    set_up_with(None).0
+    set_up_with(None, false).0
+}
+
+/// Like [`set_up`], for a process whose nodes do not use each other's topics and services. Fast DDS compares each new
+/// endpoint with all others of the process: 6,000 endpoints of 100 simulated robots took 8 s, and 0.8 s without
+/// (`nav_sim` with parameter `robots`).
+pub fn set_up_ignoring_itself() -> Option<Profile> {
+    set_up_with(None, true).0
 }
 
 /// Like [`set_up`], for a process that forwards the announcements of its participants itself. The participants announce
 /// themselves only to this UDP port of this machine. Also returns how far to forward the announcements, or `None` if
 /// the participants announce themselves as usual.
 pub(super) fn set_up_announcing_to(port: u16) -> (Option<Profile>, Option<Reach>) {
-    set_up_with(Some(port))
+    set_up_with(Some(port), false)
 }
 
-fn set_up_with(announce_to: Option<u16>) -> (Option<Profile>, Option<Reach>) {
+fn set_up_with(announce_to: Option<u16>, ignores_itself: bool) -> (Option<Profile>, Option<Reach>) {
     let chosen = CHOSEN.iter().any(|name| std::env::var_os(name).is_some())
         || CHOSEN_FILES.iter().any(|name| Path::new(name).exists());
     if chosen {
@@ -122,6 +134,9 @@ fn set_up_with(announce_to: Option<u16>) -> (Option<Profile>, Option<Reach>) {
     let transport = transport(is_fast_dds_2, |name| std::env::var_os(name));
     let reach = reach(is_fast_dds_2, transport, |name| std::env::var_os(name));
     let mut text = PROFILE.to_owned();
+    if ignores_itself {
+        text = text.replace(PROPERTIES, IGNORE_ITSELF);
+    }
     if let (Some(port), Some(_)) = (announce_to, reach) {
         let peer = format!("<udpv4><port>{port}</port><address>127.0.0.1</address></udpv4>");
         let peers = format!("<initialPeersList><locator>{peer}</locator></initialPeersList>");
@@ -255,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_profile_has_each_place_once() {
-        for (mark, _) in LOCALHOST {
+        for mark in LOCALHOST.iter().map(|(mark, _)| *mark).chain([PROPERTIES]) {
             assert_eq!(PROFILE.matches(mark).count(), 1, "{mark}");
         }
     }
