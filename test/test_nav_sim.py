@@ -314,13 +314,11 @@ def test_two_robots_drive_to_different_goals(sim, client):
 
         client.until(is_there, what=f"{robot} at its goal")
     client.call(ClearEntireCostmap, "/r2/local_costmap/clear_entirely_local_costmap", ClearEntireCostmap.Request())
-    # Only these servers, one node, and no thread for a robot.
-    names = {name for name, _ in client.node.get_service_names_and_types()}
+    # The node has only these servers, and no thread for each robot.
+    names = {name for name, _ in client.node.get_service_names_and_types_by_node("nav_sim", "/")}
     served = {name.split("/_action/")[0] for name in names if "/_action/" in name}
     assert served == {f"/{robot}/{server}" for robot in robots for server in ("compute_path_to_pose", "follow_path")}
     assert not any("global_costmap" in name for name in names)
-    nodes = [name for name in client.node.get_node_names() if name.startswith("nav_sim")]
-    assert nodes == ["nav_sim"]
     assert process.threads() < 20, process.thread_names()
 
 
