@@ -7,11 +7,13 @@ import time
 
 from support.domains import free_domain
 
-from . import figures
+from . import figures, fleet, latencies
 from .page import write
 
-NAMES = ("usage", "ticks", "conditions", "results", "cancels", "baseline")
+NAMES = ("usage", "starts", "ticks", "navigations", "conditions", "results", "baseline", "robots")
 LEAVES = (1, 10, 50)
+#: The values of parameter `tick_on_event`: the node's default first.
+SETTINGS = (False, True)
 
 
 def main():
@@ -38,19 +40,27 @@ def main():
         found["usage"] = figures.usage(effort, say)
         threads = ", ".join(f"{name} {used:.2f}" for name, used in found["usage"].by_thread.items())
         say(f"percent of a core by thread: {threads}")
+    if "starts" in wanted:
+        found["starts"] = figures.start_to_active(effort, say)
     if "ticks" in wanted:
         found["ticks"] = figures.silent_ticks(effort, say)
+    if "navigations" in wanted:
+        found["navigations"] = {on: latencies.navigation(on, effort, say) for on in SETTINGS}
+    cases = [(n, on) for n in LEAVES for on in SETTINGS]
     if "conditions" in wanted:
-        found["conditions"] = {n: figures.condition_to_cancel(n, effort, say) for n in LEAVES}
+        found["conditions"] = {case: latencies.condition_to_cancel(*case, effort, say) for case in cases}
     if "results" in wanted:
-        found["results"] = {n: figures.result_to_goal(n, effort, say) for n in LEAVES}
-    if "cancels" in wanted:
-        found["cancels"] = figures.client_to_cancel(effort, say)
+        found["results"] = {case: latencies.result_to_goal(*case, effort, say) for case in cases}
     if "baseline" in wanted:
         with free_domain() as domain:
             os.environ["ROS_DOMAIN_ID"] = str(domain)
             found["baseline"] = figures.empty_node()
             found["tick loop"] = figures.tick_loop(domain, effort, say)
+    if "robots" in wanted:
+        if fleet.is_supported():
+            found["robots"] = {n: fleet.fleet(n, effort, say) for n in fleet.COUNTS}
+        else:
+            say("robots: skipped, because `navtree run` has no option --robots")
     say("done")
     whole = not arguments.quick and not arguments.only
     print(write(found, load, whole))

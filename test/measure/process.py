@@ -44,11 +44,19 @@ def _ticks(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def processor(pid, seconds):
-    """Measures for some seconds. Returns the percentage of one core of the process and of each thread."""
-    started, ticks, before = time.monotonic(), _ticks(pid), _nanoseconds(pid)
+def processors(pids, seconds):
+    """Measures processes for some seconds. Returns for each the percentage of one core, of the process and of its threads."""
+    started, before = time.monotonic(), [(_ticks(pid), _nanoseconds(pid)) for pid in pids]
     time.sleep(seconds)
     took = time.monotonic() - started
-    used, spent = _ticks(pid) - ticks, _nanoseconds(pid)
-    by_thread = {name: (spent[name] - before[name]) / took / 1e7 for name in spent}
-    return 100 * used / took, dict(sorted(by_thread.items(), key=lambda item: -item[1]))
+    found = []
+    for pid, (ticks, threads) in zip(pids, before):
+        used, spent = _ticks(pid) - ticks, _nanoseconds(pid)
+        by_thread = {name: (spent[name] - threads[name]) / took / 1e7 for name in spent}
+        found.append((100 * used / took, dict(sorted(by_thread.items(), key=lambda item: -item[1]))))
+    return found
+
+
+def processor(pid, seconds):
+    """The same for one process."""
+    return processors([pid], seconds)[0]

@@ -13,6 +13,7 @@ from rclpy.node import Node
 from support.transforms import identity_transforms
 from tf2_msgs.msg import TFMessage
 
+from .manager import MANAGER
 from .servers import LIFETIME
 
 RATE = 20.0
@@ -27,7 +28,7 @@ def drive(pipe, domain):
     frames = node.create_publisher(TFMessage, "/tf", 100)
     odometry = node.create_publisher(Odometry, "/odom", 10)
     bond = node.create_publisher(Status, "/bond", 100)
-    heartbeat = Status(id="bt_navigator", instance_id="manager", active=True, heartbeat_timeout=4.0, heartbeat_period=0.1)
+    heartbeat = Status(id="bt_navigator", instance_id=MANAGER, active=True, heartbeat_timeout=4.0, heartbeat_period=0.1)
     transforms = identity_transforms()
     message = Odometry(child_frame_id="base_link")
     message.header.frame_id = "odom"

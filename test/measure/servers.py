@@ -23,8 +23,8 @@ LIFETIME = 1800.0
 
 
 class Server(RawActionServer):
-    """One action. ``mode``: `stay` executes until cancelled, `step` ends shortly after the result request, `plan` ends at
-    once, `silent` answers nothing. ``record(kind, name, time)`` is called for each event."""
+    """One action. ``mode``: `stay` executes until cancelled, `step` ends at a random time shortly after the result request,
+    `plan` ends at once, `silent` answers nothing. ``record(kind, name, time)`` is called for each event."""
 
     def __init__(self, loop, record, name, action, mode):
         self.record, self.mode = record, mode
@@ -77,7 +77,7 @@ class Server(RawActionServer):
             return
         goal, header = self.goals.pop(identity)
         response = self.action.Impl.GetResultService.Response(status=status)
-        if self.mode == "plan":
+        if hasattr(response.result, "planning_time"):
             response.result = straight_path(goal)
         self.ended[identity] = response
         if header is None:

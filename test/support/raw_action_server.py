@@ -1,4 +1,5 @@
-"""An action server without rclpy's `ActionServer`: base of the servers that break the protocol or measure it.
+"""An event loop with raw services, and an action server without rclpy's `ActionServer`: base of the servers that break the
+protocol or measure it.
 
 It has the three services and the two topics of an action. rclpy's `ActionServer` cannot answer a request twice or out of
 order, and it hides the header of a request, which has the time at which the client wrote it.
@@ -23,13 +24,13 @@ def reply(service, response, header):
 
 
 class EventLoop:
-    """One node and one thread, which handles calls of other threads, requests and timers in turn."""
+    """One node and one thread, which handles calls of other threads, requests, responses and timers in turn."""
 
     def __init__(self, domain, node_name):
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node = Node(node_name, context=self.context, enable_rosout=False, start_parameter_services=False)
-        self._services, self._timers, self._calls = [], [], deque()
+        self._services, self._clients, self._timers, self._calls = [], [], [], deque()
         self._timer_count = 0
         self._guard = self.node.create_guard_condition(lambda: None)
         self._wait_set = None
@@ -41,6 +42,12 @@ class EventLoop:
             self._services.append((service, handler))
         return service
 
+    def client(self, kind, name, handler):
+        """Creates a client of a service. Its ``handle`` sends requests; ``handler(response, header)`` takes the responses."""
+        client = self.node.create_client(kind, name)
+        self._clients.append((client, handler))
+        return client
+
     def later(self, seconds, function, *arguments):
         """Calls a function after a time."""
         self._timer_count += 1
@@ -51,15 +58,17 @@ class EventLoop:
         self._calls.append((function, arguments))
         self._guard.trigger()
 
-    def run_once(self):
-        """Waits for an event and handles all that are due."""
+    def run_once(self, longest=1.0):
+        """Waits for an event, for a time at most, and handles all that are due."""
         if self._wait_set is None:
-            self._wait_set = rcl.WaitSet(0, 1, 0, 0, len(self._services), 0, self.context.handle)
-        left = max(0.0, self._timers[0][0] - time.monotonic()) if self._timers else 1.0
+            self._wait_set = rcl.WaitSet(0, 1, 0, len(self._clients), len(self._services), 0, self.context.handle)
+        left = min(longest, max(0.0, self._timers[0][0] - time.monotonic())) if self._timers else longest
         self._wait_set.clear_entities()
         self._wait_set.add_guard_condition(self._guard.handle)
         for service, _ in self._services:
             self._wait_set.add_service(service.handle)
+        for client, _ in self._clients:
+            self._wait_set.add_client(client.handle)
         self._wait_set.wait(int(left * 1e9))
         while self._calls:
             function, arguments = self._calls.popleft()
@@ -70,9 +79,20 @@ class EventLoop:
                 if request is None:
                     break
                 handler(request, header)
+        for client, handler in self._clients:
+            while True:
+                header, response = client.handle.take_response(client.srv_type.Response)
+                if header is None:
+                    break
+                handler(response, header)
         while self._timers and self._timers[0][0] <= time.monotonic():
             _, _, function, arguments = heapq.heappop(self._timers)
             function(*arguments)
+
+    def close(self):
+        """Ends the node."""
+        self.node.destroy_node()
+        self.context.try_shutdown()
 
 
 class RawActionServer:

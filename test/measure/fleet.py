@@ -1,0 +1,130 @@
+"""Many robots: their navigators in one navtree, their servers in one nav_sim."""
+
+import contextlib
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+
+from nav2_msgs.action import NavigateToPose
+from support.client import pose
+from support.domains import free_domain
+from support.executable import Executable, find
+from support.graph import wait_for
+from support.raw_action_server import EventLoop
+
+from .latencies import write_tree
+from .process import memory, processors
+from .system import Peer, tick_statistics
+
+COUNTS = (1, 2, 20, 200)
+#: The rate of the ticks, in Hz.
+RATE = 10.0
+
+#: Plans once a second and follows the path: what a robot does for most of its time.
+TREE = """<PipelineSequence>
+  <RateController hz="1.0"><ComputePathToPose goal="{goal}" path="{path}"/></RateController>
+  <FollowPath path="{path}"/>
+</PipelineSequence>"""
+
+#: A pace that leaves most of two processors to the navigators of 200 robots: the robots drive 20 m at 0.1 m/s, with paths of a
+#: hundred poses at most.
+SIMULATION = {
+    "servers": "[compute_path_to_pose, follow_path]",
+    "control_rate": 20.0,
+    "state_rate": 10.0,
+    "feedback_rate": 5.0,
+    "battery_rate": 0.0,
+    "max_speed": 0.1,
+    "path_spacing": 0.2,
+}
+GOAL = (20.0, 0.0)
+#: Maximum time in s for each step of a start with many robots.
+PATIENCE = 180.0
+
+
+@dataclass
+class Fleet:
+    """The resources of a navtree with some robots."""
+
+    robots: int
+    #: Percent of a core.
+    processor: float
+    memory: object
+    ticks: int
+    missed: int
+    #: Percent of a core that nav_sim used.
+    simulation: float
+
+    @property
+    def missed_share(self):
+        """Missed ticks in percent."""
+        return 100 * self.missed / (self.ticks + self.missed)
+
+
+def is_supported():
+    """Whether this navtree has the option `--robots`."""
+    answer = subprocess.run([find("navtree"), "run", "--help"], capture_output=True, text=True, timeout=30)
+    return "--robots" in answer.stdout
+
+
+def send_goals(pipe, domain, names):
+    """The main function of a process that sends a goal to each robot and ends: its clients are no part of the load."""
+    loop = EventLoop(domain, "fleet_client")
+    impl, answers, clients = NavigateToPose.Impl, {}, {}
+    for name in names:
+
+        def on_answer(response, _, name=name):
+            answers[name] = response.accepted
+
+        clients[name] = loop.client(impl.SendGoalService, f"/{name}/navigate_to_pose/_action/send_goal", on_answer)
+    pipe.send(("up", "", 0))
+
+    def wait(condition, what):
+        wait_for(condition, PATIENCE, what, work=lambda: loop.run_once(0.05))
+
+    wait(lambda: all(client.service_is_ready() for client in clients.values()), "the navigate actions")
+    for number, (name, client) in enumerate(clients.items()):
+        request = impl.SendGoalService.Request(goal=NavigateToPose.Goal(pose=pose(*GOAL)))
+        request.goal_id.uuid = list(number.to_bytes(16, "big"))
+        client.handle.send_request(request)
+        wait(lambda name=name: name in answers, f"the answer of {name}")
+        assert answers[name], f"{name} rejected its goal"
+    loop.close()
+    pipe.send(("sent", "", 0))
+
+
+def fleet(count, effort, say):
+    """The resources of one navtree with ``count`` robots that drive."""
+    names = [f"r{number}" for number in range(1, count + 1)]
+    say(f"{count} robots")
+    with tempfile.TemporaryDirectory() as folder, free_domain() as domain, contextlib.ExitStack() as closers:
+        robots = {"robots": f"[{', '.join(names)}]"}
+        simulation = Executable("nav_sim", domain, robots | SIMULATION)
+        closers.callback(simulation.close)
+        simulation.wait_for_line("nav_sim is ready", PATIENCE)
+        parameters = {
+            "autostart_node": True,
+            "bt_loop_duration": round(1000 / RATE),
+            "navigators": "[navigate_to_pose]",
+            "default_nav_to_pose_bt_xml": str(write_tree(folder, "Replan", TREE)),
+        }
+        remappings = {"/tf": "tf", "/tf_static": "tf_static"}
+        arguments = ("run", "--robots", ",".join(names))
+        navigators = Executable("navtree", domain, parameters, remappings, arguments)
+        closers.callback(navigators.close)
+        client = Peer(send_goals, domain, names)
+        closers.callback(client.close)
+        assert client.pipe.poll(PATIENCE) and client.pipe.recv()[0] == "sent", f"no goals sent:\n{navigators.output[-3000:]}"
+        client.close()
+        time.sleep(effort.settling)
+        say(f"{count} robots drive, {effort.window:.0f} s")
+        (used, _), (simulated, _) = processors((navigators.pid, simulation.pid), effort.window)
+        held = memory(navigators.pid)
+        navigators.interrupt()
+        navigators.wait(60.0)
+        statistics = list(tick_statistics(navigators.output))
+        ticks, missed = (sum(found[index] for found in statistics) for index in (0, 1))
+        expected = 0.9 * count * RATE * effort.window
+        assert ticks + missed > expected, f"only {ticks} ticks; {expected:.0f} expected:\n{navigators.output[-3000:]}"
+        return Fleet(count, used, held, ticks, missed, simulated)
