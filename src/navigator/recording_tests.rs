@@ -3,6 +3,7 @@
 use std::io::Cursor;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use super::replaced_goal_tests::with_servers;
 use super::test_harness::{Rig, bench, load, navigation, registry, request};
@@ -15,6 +16,7 @@ use crate::msg::service::{ClearEntireCostmap, ClearEntireCostmapResponse};
 use crate::msg::{BatteryState, Header, Odometry, Path, Pose, PoseStamped, Stamp, Twist};
 use crate::nav::testing::Plan;
 use crate::nav::{Settings, World};
+use crate::record::part::{PartFile, PartJob, PartProgress};
 use crate::record::recorder::{Limits, MemoryRecording, Recorder};
 use crate::record::replay::{Replay, StepKind};
 use crate::record::stored::{StoredNotice, StoredRecord};
@@ -672,57 +674,133 @@ fn a_directory_without_write_permission_is_noticed_at_the_start() {
     std::fs::remove_file(&path).unwrap();
 }
 
+/// A robot that drives for 3,000 ticks.
+fn driving_rig() -> RecordedRig {
+    let mut rig = RecordedRig::new(Settings::default(), Options::default());
+    let bench = &mut rig.rig.bench;
+    bench.action::<ComputePathToPose>("compute_path_to_pose", |_| {
+        Plan::result(ComputePathToPoseResult {
+            path: path(2.0, 10),
+            ..ComputePathToPoseResult::default()
+        })
+    });
+    bench.action::<FollowPath>("follow_path", |_| Plan::success().after(30_000));
+    drive(&mut rig, 0);
+    rig.goal_to_pose(1, &default_tree(), 3.0);
+    rig
+}
+
+/// A folder for recordings.
+fn folder(name: &str, max_bytes: u64) -> RecordingFiles {
+    RecordingFiles {
+        directory: std::env::temp_dir().join(format!("navtree-{name}-{}", std::process::id())),
+        max_files: 3,
+        max_bytes,
+    }
+}
+
 #[test]
 fn a_killed_process_leaves_the_navigation_up_to_there() {
-    use crate::record::part::{PartFile, PartProgress};
-
-    let directory = std::env::temp_dir().join(format!("navtree-part-{}", std::process::id()));
-    let files = RecordingFiles {
-        directory: directory.clone(),
-        max_files: 3,
-        max_bytes: 1 << 30,
-    };
-    let mut rig = RecordedRig::new(Settings::default(), Options::default());
-    rig.rig
-        .bench
-        .action::<ComputePathToPose>("compute_path_to_pose", |_| {
-            Plan::result(ComputePathToPoseResult {
-                path: path(2.0, 10),
-                ..ComputePathToPoseResult::default()
-            })
-        });
-    rig.rig
-        .bench
-        .action::<FollowPath>("follow_path", |_| Plan::success().after(3000));
+    let files = folder("part", 1 << 30);
+    let mut rig = driving_rig();
     let (mut file, mut progress) = (PartFile::default(), PartProgress::default());
-    let tree = default_tree();
-    // The second limit is so small that the file is written again each time.
-    for max_bytes in [usize::MAX, 1] {
-        drive(&mut rig, 0);
-        rig.goal_to_pose(1, &tree, 3.0);
-        for tick in 0..4 {
-            drive(&mut rig, tick);
-            rig.ticks(10);
-            assert!(rig.recorder.is_recording(), "{:?}", rig.done);
-            let (job, after) = progress.next(&rig.recorder, max_bytes).unwrap();
-            file.take(job, &files).unwrap();
-            progress = after;
-            // What the disk has is what a killed process leaves.
-            let left = Recording::read(file.path().unwrap()).unwrap();
-            assert!(left.damage.is_some());
-            let ticked = |(_, record): &&(_, StoredRecord)| matches!(record, StoredRecord::TickEnded(_));
-            let whole = Recording::from_bytes(&bytes(&rig.recorder.snapshot().unwrap())).unwrap();
-            let ticks = left.records.iter().filter(ticked).count();
-            assert_eq!(ticks, whole.records.iter().filter(ticked).count());
-            assert!(tell(&left.navigation, &left.records).end.contains("still runs"));
-            assert!(progress.next(&rig.recorder, max_bytes).is_none());
-        }
-        rig.finish();
-        let path = file.path().unwrap().to_owned();
-        let (job, after) = progress.next(&rig.recorder, max_bytes).unwrap();
+    for tick in 0..4 {
+        drive(&mut rig, tick);
+        rig.ticks(10);
+        assert!(rig.recorder.is_recording(), "{:?}", rig.done);
+        let (job, after) = progress.next(&rig.recorder).unwrap();
         file.take(job, &files).unwrap();
         progress = after;
-        assert!(!path.exists() && !progress.has_file());
+        // What the disk has is what a killed process leaves.
+        let left = Recording::read(file.path().unwrap()).unwrap();
+        assert!(left.damage.is_some());
+        let ticked = |(_, record): &&(_, StoredRecord)| matches!(record, StoredRecord::TickEnded(_));
+        let whole = Recording::from_bytes(&bytes(&rig.recorder.snapshot().unwrap())).unwrap();
+        let ticks = left.records.iter().filter(ticked).count();
+        assert_eq!(ticks, whole.records.iter().filter(ticked).count());
+        assert!(tell(&left.navigation, &left.records).end.contains("still runs"));
+        assert!(progress.next(&rig.recorder).is_none());
     }
-    std::fs::remove_dir_all(&directory).unwrap();
+    rig.finish();
+    let path = file.path().unwrap().to_owned();
+    let (job, after) = progress.next(&rig.recorder).unwrap();
+    file.take(job, &files).unwrap();
+    assert!(!path.exists() && !after.has_file());
+    std::fs::remove_dir_all(&files.directory).unwrap();
+}
+
+#[test]
+fn g9_a_navigation_that_the_memory_cannot_hold_is_replayed_from_its_file() {
+    let files = folder("long", 1 << 30);
+    let mut rig = driving_rig();
+    rig.recorder = Recorder::new(Limits {
+        duration: Duration::from_secs(2),
+        ..Limits::default()
+    });
+    let (mut file, mut progress) = (PartFile::default(), PartProgress::default());
+    let mut tick = 0;
+    while !rig.rig.navigator.is_idle() {
+        drive(&mut rig, tick);
+        rig.ticks(1);
+        tick += 1;
+        if tick.is_multiple_of(100)
+            && let Some((job, after)) = progress.next(&rig.recorder)
+        {
+            file.take(job, &files).unwrap();
+            progress = after;
+        }
+        if tick == 1000 {
+            // On request, while the navigation runs.
+            let snapshot = rig.recorder.snapshot().unwrap();
+            assert!(!snapshot.is_complete());
+            let copy = Recording::read(&file.keep(&snapshot, &files).unwrap()).unwrap();
+            assert_eq!(copy.metadata["complete"], "true");
+            assert!(replay(&copy) > 990);
+        }
+    }
+    let done = rig.done.pop().unwrap();
+    assert!(!done.is_complete());
+    let path = file.keep(&done, &files).unwrap();
+    let recording = Recording::read(&path).unwrap();
+    assert_eq!(recording.metadata["status"], "Succeeded");
+    assert!(replay(&recording) > 3000);
+    // A request after the end: the memory has less.
+    assert_eq!(file.keep(&done, &files), Some(path));
+    let (job, _) = progress.next(&rig.recorder).unwrap();
+    file.take(job, &files).unwrap();
+    assert_eq!(std::fs::read_dir(&files.directory).unwrap().count(), 1);
+    std::fs::remove_dir_all(&files.directory).unwrap();
+}
+
+#[test]
+fn the_file_of_a_navigation_that_runs_is_bounded() {
+    let files = folder("bounded", 40_000);
+    let mut rig = driving_rig();
+    rig.recorder = Recorder::new(Limits {
+        duration: Duration::from_secs(1),
+        ..Limits::default()
+    });
+    let (mut file, mut progress) = (PartFile::default(), PartProgress::default());
+    let mut begun = 0;
+    for tick in 0..1500 {
+        drive(&mut rig, tick);
+        rig.ticks(1);
+        if tick % 50 == 49
+            && let Some((job, after)) = progress.next(&rig.recorder)
+        {
+            begun += u32::from(matches!(job, PartJob::Begin(_)));
+            file.take(job, &files).unwrap();
+            progress = if file.take_must_begin() {
+                PartProgress::default()
+            } else {
+                after
+            };
+            let size = std::fs::metadata(file.path().unwrap()).unwrap().len();
+            assert!(size < 40_000, "{size}");
+        }
+    }
+    assert!(begun > 1, "{begun}");
+    // Its beginning is gone, so the memory is as good.
+    assert_eq!(file.keep(&rig.recorder.snapshot().unwrap(), &files), None);
+    std::fs::remove_dir_all(&files.directory).unwrap();
 }

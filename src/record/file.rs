@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{Seek, Write};
 
-use mcap::records::{MessageHeader, Metadata};
+use mcap::records::{MessageHeader, Metadata, op};
 use mcap::{Attachment, Compression, McapError, WriteOptions, Writer};
 
 use super::stored::TimedRecord;
@@ -127,6 +127,36 @@ impl<W: Write + Seek> McapFile<W> {
         self.writer.finish()?;
         Ok(())
     }
+}
+
+/// The end of a copy of a file that is still being written: metadata, and no index. Readers then read it from its beginning.
+pub(super) fn end_of_copy(metadata: &BTreeMap<String, String>) -> Vec<u8> {
+    let text = |out: &mut Vec<u8>, text: &str| {
+        out.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
+        out.extend_from_slice(text.as_bytes());
+    };
+    let mut pairs = Vec::new();
+    for (key, value) in metadata {
+        text(&mut pairs, key);
+        text(&mut pairs, value);
+    }
+    let mut description = Vec::new();
+    text(&mut description, METADATA);
+    description.extend_from_slice(&u32::try_from(pairs.len()).unwrap_or(u32::MAX).to_le_bytes());
+    description.append(&mut pairs);
+    let mut end = Vec::new();
+    // A checksum of 0 is none; an offset of 0 is no index.
+    for (kind, content) in [
+        (op::METADATA, description),
+        (op::DATA_END, vec![0; 4]),
+        (op::FOOTER, vec![0; 20]),
+    ] {
+        end.push(kind);
+        end.extend_from_slice(&(content.len() as u64).to_le_bytes());
+        end.extend(content);
+    }
+    end.extend_from_slice(mcap::MAGIC);
+    end
 }
 
 /// The data of a message with records.

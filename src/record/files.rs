@@ -61,9 +61,14 @@ impl RecordingFiles {
             .join(format!("{}_{action}_{short}.mcap", time_name(began)))
     }
 
+    /// The file of a recording.
+    pub(super) fn path_of(&self, recording: &MemoryRecording) -> PathBuf {
+        self.path(recording.action, recording.goal_id, recording.began)
+    }
+
     /// The file of a navigation that runs, and its name until it can be read.
     pub(super) fn part_paths(&self, recording: &MemoryRecording) -> [PathBuf; 2] {
-        let path = self.path(recording.action, recording.goal_id, recording.began);
+        let path = self.path_of(recording);
         [RUNNING, BEGUN].map(|extension| path.with_extension(extension))
     }
 
@@ -73,7 +78,7 @@ impl RecordingFiles {
     /// # Errors
     /// The reason why the file cannot be written.
     pub fn write(&self, recording: &MemoryRecording) -> Result<PathBuf, String> {
-        let path = self.path(recording.action, recording.goal_id, recording.began);
+        let path = self.path_of(recording);
         let with_path = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         fs::create_dir_all(&self.directory).map_err(|error| with_path(&error))?;
         let part = path.with_extension(PART);
@@ -92,7 +97,7 @@ impl RecordingFiles {
 
     /// Removes the oldest recordings beyond the limits, but not the newest one. Files that may still be written count as
     /// none.
-    fn remove_oldest(&self, newest: &Path) {
+    pub(super) fn remove_oldest(&self, newest: &Path) {
         let Ok(entries) = fs::read_dir(&self.directory) else {
             return;
         };

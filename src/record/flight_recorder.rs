@@ -91,7 +91,6 @@ impl FlightRecorder {
             distributor,
             totals: totals.clone(),
             recorder: Recorder::new(limits),
-            max_part: limits.bytes,
             part: PartProgress::default(),
             part_written: Instant::now(),
             writer: Writer::new(files, disk.clone()),
@@ -164,8 +163,6 @@ struct Collector {
     distributor: Distributor,
     totals: Totals,
     recorder: Recorder,
-    /// Bytes by which the file of the navigation that runs may grow.
-    max_part: usize,
     part: PartProgress,
     part_written: Instant,
     writer: Writer,
@@ -229,10 +226,10 @@ impl Collector {
         if !is_due || self.occasion == Occasion::Never {
             return;
         }
-        if self.writer.take_part_failed() {
+        if self.writer.take_part_must_begin() {
             self.part = PartProgress::default();
         }
-        let Some((job, after)) = self.part.next(&self.recorder, self.max_part) else {
+        let Some((job, after)) = self.part.next(&self.recorder) else {
             return;
         };
         // If the disk is busy, the next look tries again.

@@ -35,11 +35,6 @@ impl Names {
         }
     }
 
-    /// The number of names.
-    pub(super) fn count(&self) -> usize {
-        self.servers.len() + self.topics.len() + self.frames.len() + self.parameters.len()
-    }
-
     /// The server of a number.
     pub fn server(&self, server: ServerId) -> Option<&ServerInfo> {
         self.servers.get(&server)

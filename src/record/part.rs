@@ -1,43 +1,49 @@
-//! The file of the navigation that runs. If the process is killed, it remains, and can be read up to there.
+//! The file of the navigation that runs: all of it, also what the memory has dropped. If the process is killed, it remains, and
+//! can be read up to there.
 //!
-//! The recorder decides what is added ([`PartProgress`]); the thread of the writer writes it ([`PartFile`]). The
-//! file is removed when the navigation ends: a recording that is wanted is then written as a whole, from the memory.
+//! The recorder decides what is added ([`PartProgress`]); the thread of the writer writes it ([`PartFile`]). When the
+//! navigation ends, a recording that is wanted is written from the memory. If the memory has dropped the beginning, the file
+//! becomes the recording. Otherwise the file is removed.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
-use std::path::PathBuf;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 
-use super::file::{ChannelInfo, McapFile, Message};
+use super::file::{ChannelInfo, McapFile, Message, end_of_copy};
 use super::files::RecordingFiles;
 use super::recorder::{MemoryRecording, Recorder};
 use crate::goal::GoalId;
 use crate::msg::Stamp;
+
+/// Maximum size of the messages, uncompressed: what a reader accepts, and room for the rest.
+const MAX_CONTENT_BYTES: usize = 900 << 20;
 
 /// What is to be done with the file.
 #[derive(Debug)]
 pub(crate) enum PartJob {
     /// Write it from its beginning on.
     Begin(Box<MemoryRecording>),
-    /// Add messages, and the channels that they need: all of the recording, in order.
-    Append(Vec<ChannelInfo>, Vec<Message>),
+    /// Add messages.
+    Append {
+        /// All channels of the recording, in order.
+        channels: Vec<ChannelInfo>,
+        /// The number of messages before these.
+        position: u64,
+        messages: Vec<Message>,
+    },
     /// Remove it.
     End,
 }
 
 /// How much of the current navigation is in its file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct PartProgress(Option<Written>);
+pub(crate) struct PartProgress(Option<Passed>);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Written {
+struct Passed {
     navigation: (GoalId, Stamp),
     /// Number of messages since the beginning of the navigation.
     messages: u64,
-    /// Number of names. The file begins with them, so it is written again when there are more: in the first seconds.
-    names: usize,
-    is_complete: bool,
-    /// Bytes added since the file was written from its beginning on.
-    added: usize,
 }
 
 impl PartProgress {
@@ -46,63 +52,79 @@ impl PartProgress {
         self.0.is_some()
     }
 
-    /// The next job, and the progress after it; `None` if there is nothing to do. A file that has grown by `max_bytes` is
-    /// written again with what the recorder still has, so its size is bounded.
-    pub(crate) fn next(&self, recorder: &Recorder, max_bytes: usize) -> Option<(PartJob, Self)> {
+    /// The next job, and the progress after it; `None` if there is nothing to do.
+    pub(crate) fn next(&self, recorder: &Recorder) -> Option<(PartJob, Self)> {
         let Some(current) = recorder.current() else {
             return self.has_file().then_some((PartJob::End, Self(None)));
         };
-        let now = Written {
-            navigation: (current.goal_id, current.began),
+        let after = Self(Some(Passed {
+            navigation: current.navigation(),
             messages: current.position(),
-            names: recorder.names_count(),
-            is_complete: current.lost == 0,
-            added: 0,
-        };
+        }));
         if let Some(before) = self.0
-            && (before.navigation, before.names, before.is_complete)
-                == (now.navigation, now.names, now.is_complete)
+            && before.navigation == current.navigation()
             && let Some(messages) = current.messages_since(before.messages)
         {
-            let added = before.added + messages.iter().map(Message::size).sum::<usize>();
-            if messages.is_empty() {
-                return None;
-            }
-            if added <= max_bytes {
-                let after = Written { added, ..now };
-                return Some((
-                    PartJob::Append(current.channels().to_vec(), messages),
-                    Self(Some(after)),
-                ));
-            }
+            let job = PartJob::Append {
+                channels: current.channels().to_vec(),
+                position: before.messages,
+                messages,
+            };
+            return (after != *self).then_some((job, after));
         }
         let recording = recorder.snapshot()?;
-        Some((PartJob::Begin(Box::new(recording)), Self(Some(now))))
+        Some((PartJob::Begin(Box::new(recording)), after))
     }
 }
 
 /// The file. It is removed when this is dropped.
 #[derive(Default)]
-pub(crate) struct PartFile(Option<(PathBuf, McapFile<BufWriter<File>>)>);
+pub(crate) struct PartFile {
+    part: Option<Part>,
+    must_begin: bool,
+    /// The last navigation whose file became its recording.
+    kept: Option<(GoalId, Stamp)>,
+}
+
+struct Part {
+    path: PathBuf,
+    file: McapFile<BufWriter<File>>,
+    navigation: (GoalId, Stamp),
+    /// The file has the beginning of the navigation.
+    has_beginning: bool,
+    /// Number of messages since the beginning of the navigation.
+    messages: u64,
+    /// Size of the messages, uncompressed.
+    bytes: usize,
+}
 
 impl PartFile {
-    /// Does a job. If that fails, the file is removed, and no more is added until it begins again.
+    /// Does a job. If that fails, the file is removed.
     ///
     /// # Errors
     /// The reason.
     pub(crate) fn take(&mut self, job: PartJob, files: &RecordingFiles) -> Result<(), String> {
         let done = match job {
             PartJob::Begin(recording) => self.begin(&recording, files),
-            PartJob::Append(channels, messages) => self.append(&channels, &messages),
+            PartJob::Append {
+                channels,
+                position,
+                messages,
+            } => self.append(&channels, position, &messages, files),
             PartJob::End => {
                 self.remove();
                 Ok(())
             }
         };
         if done.is_err() {
-            self.remove();
+            self.fail();
         }
         done
+    }
+
+    /// Whether the file must begin again, since the last call: it was not written, or it is full.
+    pub(crate) fn take_must_begin(&mut self) -> bool {
+        std::mem::take(&mut self.must_begin)
     }
 
     /// Writes the file under another name first: one that is there and readable is replaced by one that is readable.
@@ -118,10 +140,17 @@ impl PartFile {
         });
         match written {
             Ok(file) => {
-                if self.0.as_ref().is_some_and(|(before, _)| *before != path) {
+                if self.part.as_ref().is_some_and(|before| before.path != path) {
                     self.remove();
                 }
-                self.0 = Some((path, file));
+                self.part = Some(Part {
+                    path,
+                    file,
+                    navigation: recording.navigation(),
+                    has_beginning: recording.has_beginning(),
+                    messages: recording.position(),
+                    bytes: recording.bytes(),
+                });
                 Ok(())
             }
             Err(error) => {
@@ -131,29 +160,83 @@ impl PartFile {
         }
     }
 
-    fn append(&mut self, channels: &[ChannelInfo], messages: &[Message]) -> Result<(), String> {
-        let Some((path, file)) = &mut self.0 else {
+    fn append(
+        &mut self,
+        channels: &[ChannelInfo],
+        position: u64,
+        messages: &[Message],
+        files: &RecordingFiles,
+    ) -> Result<(), String> {
+        let Some(part) = &mut self.part else {
             return Ok(());
         };
-        let mut write = || {
-            file.add_channels(channels)?;
-            messages.iter().try_for_each(|message| file.write(message))?;
-            file.flush()
-        };
-        write().map_err(|error| format!("{}: {error}", path.display()))
+        part.append(channels, position, messages)?;
+        if part.is_full(files) {
+            tracing::warn!(
+                "{}: the recording has reached half of recordings_megabytes: its beginning is dropped, so it cannot be \
+                 replayed",
+                part.path.display()
+            );
+            self.must_begin = true;
+        }
+        Ok(())
+    }
+
+    /// Makes the file the recording of its navigation, if it has more of it than the memory. Returns the path; `None`: write
+    /// the recording from the memory. If the navigation still runs, the file is copied.
+    pub(crate) fn keep(&mut self, recording: &MemoryRecording, files: &RecordingFiles) -> Option<PathBuf> {
+        if recording.has_beginning() {
+            return None;
+        }
+        let path = files.path_of(recording);
+        if self.kept == Some(recording.navigation()) {
+            return path.exists().then_some(path);
+        }
+        let part = self.part.as_mut()?;
+        if part.navigation != recording.navigation() || !part.has_beginning {
+            return None;
+        }
+        let rest = recording.messages_since(part.messages)?;
+        let position = part.messages;
+        let done = part
+            .append(recording.channels(), position, &rest)
+            .and_then(|()| match recording.end {
+                Some(_) => part.finish(recording, &path),
+                None => part.copy(recording, &path),
+            });
+        match done {
+            Ok(()) => {
+                if recording.end.is_some() {
+                    self.kept = Some(recording.navigation());
+                    self.part = None;
+                }
+                files.remove_oldest(&path);
+                Some(path)
+            }
+            Err(error) => {
+                tracing::warn!("the recording has the last minutes only: {error}");
+                self.fail();
+                None
+            }
+        }
     }
 
     /// The file, if there is one.
     #[cfg(test)]
-    pub(crate) fn path(&self) -> Option<&std::path::Path> {
-        self.0.as_ref().map(|(path, _)| path.as_path())
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.part.as_ref().map(|part| part.path.as_path())
+    }
+
+    fn fail(&mut self) {
+        self.must_begin = true;
+        self.remove();
     }
 
     fn remove(&mut self) {
-        if let Some((path, file)) = self.0.take() {
+        if let Some(part) = self.part.take() {
             // The end of the file, which its drop writes, is of no use.
-            drop(file);
-            let _ = fs::remove_file(path);
+            drop(part.file);
+            let _ = fs::remove_file(part.path);
         }
     }
 }
@@ -161,5 +244,54 @@ impl PartFile {
 impl Drop for PartFile {
     fn drop(&mut self) {
         self.remove();
+    }
+}
+
+impl Part {
+    /// Adds the messages that are not there yet.
+    fn append(&mut self, channels: &[ChannelInfo], position: u64, messages: &[Message]) -> Result<(), String> {
+        let known = usize::try_from(self.messages.saturating_sub(position)).unwrap_or(usize::MAX);
+        let messages = messages.get(known..).unwrap_or_default();
+        let mut write = || {
+            self.file.add_channels(channels)?;
+            messages.iter().try_for_each(|message| self.file.write(message))?;
+            self.file.flush()
+        };
+        write().map_err(|error| self.with_path(&error))?;
+        self.messages += messages.len() as u64;
+        self.bytes += messages.iter().map(Message::size).sum::<usize>();
+        Ok(())
+    }
+
+    fn is_full(&self, files: &RecordingFiles) -> bool {
+        let size = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        size > files.max_bytes / 2 || self.bytes > MAX_CONTENT_BYTES
+    }
+
+    /// Ends the file, and gives it the name of a recording.
+    fn finish(&mut self, recording: &MemoryRecording, path: &Path) -> Result<(), String> {
+        self.file
+            .finish(recording.metadata_of_whole())
+            .map_err(|error| self.with_path(&error))?;
+        fs::rename(&self.path, path).map_err(|error| self.with_path(&error))
+    }
+
+    /// Copies the file, and ends the copy.
+    fn copy(&self, recording: &MemoryRecording, path: &Path) -> Result<(), String> {
+        let copy = path.with_extension("mcap.part");
+        let write = || {
+            fs::copy(&self.path, &copy)?;
+            let mut file = File::options().append(true).open(&copy)?;
+            file.write_all(&end_of_copy(&recording.metadata_of_whole()))?;
+            fs::rename(&copy, path)
+        };
+        write().map_err(|error| {
+            let _ = fs::remove_file(&copy);
+            self.with_path(&error)
+        })
+    }
+
+    fn with_path(&self, error: &dyn std::fmt::Display) -> String {
+        format!("{}: {error}", self.path.display())
     }
 }

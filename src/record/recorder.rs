@@ -94,11 +94,6 @@ impl Recorder {
         self.current.as_ref()
     }
 
-    /// The number of names so far.
-    pub(super) fn names_count(&self) -> usize {
-        self.names.count()
-    }
-
     /// The recording of the current navigation so far.
     pub fn snapshot(&self) -> Option<MemoryRecording> {
         Some(self.current.clone()?.with_names(&self.names))
@@ -184,9 +179,7 @@ impl MemoryRecording {
     fn add(&mut self, record: &Record) {
         self.add_series(record);
         match &record.event {
-            Event::Began(_) | Event::Server(_) | Event::Topic(_) | Event::Frames(_) | Event::Parameter(_) => {
-                return;
-            }
+            Event::Began(_) => return,
             Event::Ended(end) => self.end = Some((**end).clone()),
             _ => {}
         }
@@ -270,7 +263,22 @@ impl MemoryRecording {
 
     /// Whether the recording has all records since the beginning of the navigation, so that it can be replayed.
     pub fn is_complete(&self) -> bool {
-        self.dropped == 0 && self.lost == 0
+        self.has_beginning() && self.lost == 0
+    }
+
+    /// Whether no message was dropped because of the limits.
+    pub(super) fn has_beginning(&self) -> bool {
+        self.dropped == 0
+    }
+
+    /// What tells this navigation from others.
+    pub(super) fn navigation(&self) -> (GoalId, Stamp) {
+        (self.goal_id, self.began)
+    }
+
+    /// Size of the messages.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The number of messages since the beginning of the navigation.
@@ -330,6 +338,13 @@ impl MemoryRecording {
             channel: 0,
             data: encode_records(records),
         }
+    }
+
+    /// The metadata of a file that has the messages, too, which the memory has dropped.
+    pub(super) fn metadata_of_whole(&self) -> BTreeMap<String, String> {
+        let mut metadata = self.metadata();
+        metadata.insert("complete".to_owned(), (self.lost == 0).to_string());
+        metadata
     }
 
     fn metadata(&self) -> BTreeMap<String, String> {

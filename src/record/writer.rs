@@ -42,8 +42,8 @@ struct Places {
     recording: AtomicBool,
     /// A part waits or is being written.
     part: AtomicBool,
-    /// The last part was not written, so the file must begin again.
-    part_failed: AtomicBool,
+    /// The file of the navigation that runs must begin again: it was not written, or is full.
+    part_must_begin: AtomicBool,
 }
 
 impl Writer {
@@ -66,15 +66,17 @@ impl Writer {
                 }
                 Some(Job::Recording(recording, reply)) => {
                     taken.recording.store(false, Ordering::Release);
-                    let written = files.write(&recording);
+                    let kept = part.keep(&recording, &files);
+                    let written = kept.map_or_else(|| files.write(&recording), Ok);
+                    must_begin(&mut part, &taken);
                     disk.set_failed(written.is_err());
                     reply(written);
                 }
                 Some(Job::Part(job)) => {
                     if let Err(error) = part.take(job, &files) {
                         tracing::warn!("the file of the running navigation is not written: {error}");
-                        taken.part_failed.store(true, Ordering::Relaxed);
                     }
+                    must_begin(&mut part, &taken);
                     taken.part.store(false, Ordering::Release);
                 }
                 None => {}
@@ -116,9 +118,9 @@ impl Writer {
         is_passed_on
     }
 
-    /// Whether a part was not written since the last call: the file is removed, and must begin again.
-    pub(super) fn take_part_failed(&self) -> bool {
-        self.places.part_failed.swap(false, Ordering::Relaxed)
+    /// Whether the file of the navigation that runs must begin again, since the last call.
+    pub(super) fn take_part_must_begin(&self) -> bool {
+        self.places.part_must_begin.swap(false, Ordering::Relaxed)
     }
 
     /// Waits for a bounded time until all is written.
@@ -129,6 +131,13 @@ impl Writer {
                 MAX_WAIT.as_secs()
             );
         }
+    }
+}
+
+/// Tells the recorder that the file must begin again.
+fn must_begin(part: &mut PartFile, places: &Places) {
+    if part.take_must_begin() {
+        places.part_must_begin.store(true, Ordering::Relaxed);
     }
 }
 

@@ -96,12 +96,12 @@ fn a_failed_part_is_told_once() {
     let [path, begun] = folder.0.part_paths(&recording);
     std::os::unix::fs::symlink("/dev/full", &begun).unwrap();
     let writer = Writer::new(folder.0.clone(), DiskState::default());
-    assert!(!writer.take_part_failed());
+    assert!(!writer.take_part_must_begin());
     pass_on(&writer, &recording);
     // The failed attempt has removed the link to the full disk.
     pass_on(&writer, &recording);
-    assert!(writer.take_part_failed());
-    assert!(!writer.take_part_failed());
+    assert!(writer.take_part_must_begin());
+    assert!(!writer.take_part_must_begin());
     pass_on(&writer, &recording);
     assert!(path.exists());
     writer.finish();
