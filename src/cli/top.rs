@@ -46,13 +46,18 @@ pub(crate) fn run(arguments: &Arguments, registry: &Registry) -> Exit {
 }
 
 fn try_run(arguments: &Arguments, registry: &Registry) -> Result<(), String> {
-    let nodes = arguments
-        .port
-        .iter()
-        .map(|port| Source::Node(Address::local(*port, &arguments.token)));
-    let mut sources: Vec<Source> = nodes.collect();
+    let ports = arguments.port.iter();
+    let nodes = ports.map(|port| Source::Node(Address::local(*port, &arguments.token)));
+    let mut named: Vec<Source> = nodes.collect();
     for source in &arguments.sources {
-        sources.push(open(source, arguments, registry)?);
+        named.push(open(source, arguments, registry)?);
+    }
+    let mut sources = Vec::new();
+    for source in named {
+        match source {
+            Source::Node(address) => sources.extend(address.each_robot().into_iter().map(Source::Node)),
+            feed @ Source::Feed(..) => sources.push(feed),
+        }
     }
     if sources.is_empty() {
         return Err("give the port of a node (--port), its address, or a recording".to_owned());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Exit, RegistryArguments, errln, outln};
 use crate::bt::Registry;
-use crate::monitor::web::{Feed, Site, Token, server, view_recording, view_tree};
+use crate::monitor::web::{Feed, Robot, Site, Token, server, view_recording, view_tree};
 use crate::record::Recording;
 use crate::xml::Loader;
 
@@ -47,10 +47,13 @@ fn serve(feed: Feed, port: u16) -> Result<std::convert::Infallible, String> {
     outln!("http://{address}/#{}", token.as_str());
     errln!("Open this address in a browser on this machine. Ctrl-C ends.");
     let site = Site {
-        feed,
+        robots: vec![Robot {
+            name: "file".to_owned(),
+            feed,
+            controls: None,
+        }],
         token,
         name: None,
-        controls: None,
     };
     server::run(listener, site).map_err(|error| error.to_string())
 }

@@ -29,7 +29,11 @@ pub fn start(
         PauseHolders::default(),
     );
     let mut running = RunningMonitors::default();
-    web::serve_node(node_handles, settings, &pause, running.end())?;
+    let shown = web::ShownNode {
+        node_handles,
+        pause: &pause,
+    };
+    web::serve_nodes(&[shown], settings, running.end())?;
     groot2::serve_groot(node_handles, &settings.groot, &pause, running.end())?;
     Ok(Box::new(running))
 }

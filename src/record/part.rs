@@ -249,7 +249,12 @@ impl Drop for PartFile {
 
 impl Part {
     /// Adds the messages that are not there yet.
-    fn append(&mut self, channels: &[ChannelInfo], position: u64, messages: &[Message]) -> Result<(), String> {
+    fn append(
+        &mut self,
+        channels: &[ChannelInfo],
+        position: u64,
+        messages: &[Message],
+    ) -> Result<(), String> {
         let known = usize::try_from(self.messages.saturating_sub(position)).unwrap_or(usize::MAX);
         let messages = messages.get(known..).unwrap_or_default();
         let mut write = || {

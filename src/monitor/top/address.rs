@@ -2,24 +2,28 @@
 
 use std::fmt;
 
+use super::client;
+
 /// Where a node serves its run, and the token that it wants.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     /// Host and port.
     pub(super) authority: String,
     pub(super) token: String,
+    /// The full name of the node, if the process has several; empty: the first one.
+    pub(super) robot: String,
 }
 
 impl fmt::Debug for Address {
     /// The token stays out of logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Address({})", self.authority)
+        write!(f, "Address({self})")
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.authority)
+        write!(f, "{}{}", self.authority, self.robot)
     }
 }
 
@@ -29,10 +33,38 @@ impl Address {
         Self {
             authority: format!("127.0.0.1:{port}"),
             token: token.to_owned(),
+            robot: String::new(),
         }
     }
 
-    /// Reads the address that the node prints: `http://127.0.0.1:8080/#TOKEN`. `token`: used if the address has none.
+    /// The address of each robot of the process, if there are several. Asks the node, for at most two seconds.
+    pub fn each_robot(self) -> Vec<Self> {
+        if !self.robot.is_empty() {
+            return vec![self];
+        }
+        match client::robots(&self) {
+            Ok(names) if names.len() > 1 => {
+                let address = |robot| Self {
+                    robot,
+                    ..self.clone()
+                };
+                names.into_iter().map(address).collect()
+            }
+            // A node that cannot be reached is tried again later.
+            _ => vec![self],
+        }
+    }
+
+    /// The path and query of a request about the robot.
+    pub(super) fn request(&self, path: &str) -> String {
+        match self.robot.as_str() {
+            "" => path.to_owned(),
+            robot => format!("{path}?robot={robot}"),
+        }
+    }
+
+    /// Reads the address that the node prints: `http://127.0.0.1:8080/#TOKEN`. `token`: used if the address has none. The
+    /// address may choose a robot, as that of the page: `http://127.0.0.1:8080/?robot=/r1/bt_navigator#TOKEN`.
     ///
     /// # Errors
     /// The address has another form, or a character that a request cannot have.
@@ -41,9 +73,12 @@ impl Address {
             || format!("{text:?} is not the address of a node: it looks like http://127.0.0.1:8080/#TOKEN");
         let rest = text.strip_prefix("http://").ok_or_else(wrong)?;
         let (place, own) = rest.split_once('#').unwrap_or((rest, ""));
+        let (place, robot) = place.split_once("?robot=").unwrap_or((place, ""));
+        let robot = robot.replace("%2F", "/").replace("%2f", "/");
         let authority = place.trim_end_matches('/');
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte);
-        if authority.is_empty() || !authority.bytes().all(is_plain) {
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_/".contains(&byte);
+        if authority.is_empty() || !authority.bytes().all(is_plain) || !robot.bytes().all(is_name) {
             return Err(wrong());
         }
         let has_port = authority
@@ -56,6 +91,7 @@ impl Address {
                 format!("{authority}:80")
             },
             token: if own.is_empty() { token } else { own }.to_owned(),
+            robot,
         })
     }
 }
@@ -77,6 +113,10 @@ mod tests {
             ("robot:80", "other")
         );
         assert_eq!(format!("{address:?}"), "Address(robot:80)");
+        assert_eq!(address.request("/events"), "/events");
+        let address = Address::parse("http://robot:8080/?robot=%2Fr1%2Fbt_navigator#secret", "").unwrap();
+        assert_eq!(address.to_string(), "robot:8080/r1/bt_navigator");
+        assert_eq!(address.request("/events"), "/events?robot=/r1/bt_navigator");
         for wrong in [
             "",
             "robot:80",
@@ -84,6 +124,7 @@ mod tests {
             "http://",
             "http://a b/",
             "http://a\r\nb/",
+            "http://a/?robot=b c",
         ] {
             assert!(Address::parse(wrong, "").is_err(), "{wrong}");
         }

@@ -19,6 +19,10 @@ use super::robot::Update;
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
 /// Maximum time for a connection and the first part of its answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum time for the names of the robots.
+const NAMES_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum size of the names of the robots, in bytes.
+const MAX_NAMES: usize = 1 << 20;
 /// Time without data after which the connection is lost. The server sends something every 10 s.
 const SILENCE: Duration = Duration::from_secs(30);
 
@@ -49,7 +53,7 @@ async fn stay_connected(address: &Address, send: &mut impl FnMut(Update) -> bool
 
 /// Reads the stream until `send` returns false.
 async fn read(address: &Address, send: &mut impl FnMut(Update) -> bool) -> Result<(), String> {
-    let answer = tokio::time::timeout(CONNECT_TIMEOUT, request(address));
+    let answer = tokio::time::timeout(CONNECT_TIMEOUT, request(address, "/events"));
     let mut body = answer
         .await
         .map_err(|_| format!("{address} does not answer"))??
@@ -87,8 +91,34 @@ async fn next(body: &mut Incoming) -> Result<Option<Bytes>, String> {
     }
 }
 
-/// Asks for the events.
-async fn request(address: &Address) -> Result<Response<Incoming>, String> {
+/// The names of the robots of a process.
+///
+/// # Errors
+/// The node cannot be reached, or does not answer in time.
+pub(super) fn robots(address: &Address) -> Result<Vec<String>, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+        .map_err(|error| error.to_string())?;
+    let names = async {
+        let mut body = request(address, "/robots").await?.into_body();
+        let mut text = Vec::new();
+        while let Some(piece) = next(&mut body).await?
+            && text.len() < MAX_NAMES
+        {
+            text.extend_from_slice(&piece);
+        }
+        serde_json::from_slice(&text).map_err(|error| error.to_string())
+    };
+    runtime.block_on(async {
+        let answer = tokio::time::timeout(NAMES_TIMEOUT, names).await;
+        answer.map_err(|_| format!("{address} does not answer"))?
+    })
+}
+
+/// Asks for something.
+async fn request(address: &Address, path: &str) -> Result<Response<Incoming>, String> {
     let with_address = |error: &dyn std::fmt::Display| format!("{address}: {error}");
     let stream = TcpStream::connect(&address.authority)
         .await
@@ -98,7 +128,7 @@ async fn request(address: &Address) -> Result<Response<Incoming>, String> {
         .map_err(|error| with_address(&error))?;
     // It ends with the response: the runtime ends before that only together with the program.
     tokio::spawn(connection);
-    let request = Request::get("/events")
+    let request = Request::get(address.request(path))
         .header(HOST, &address.authority)
         .header(AUTHORIZATION, format!("Bearer {}", address.token))
         .body(String::new())
@@ -109,6 +139,7 @@ async fn request(address: &Address) -> Result<Response<Incoming>, String> {
         .map_err(|error| with_address(&error))?;
     match response.status() {
         StatusCode::OK => Ok(response),
+        StatusCode::NOT_FOUND => Err(format!("{address}: there is no robot of this name")),
         StatusCode::UNAUTHORIZED => Err(format!(
             "{address}: the token is missing or wrong: the node prints its address with the token when it starts"
         )),

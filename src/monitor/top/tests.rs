@@ -16,7 +16,7 @@ use super::source::{NumberedUpdate, Source, open};
 use super::terminal::take;
 use super::{Address, once};
 use crate::bt::{HaltReason, NodeStatus, Time};
-use crate::monitor::web::{Change, ChangeKind, Feed, Site, Token, server, view_recording};
+use crate::monitor::web::{self, Change, ChangeKind, Feed, Site, Token, server, view_recording};
 use crate::record::Recording;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -183,15 +183,27 @@ fn head() -> serde_json::Value {
            "files": [], "keys": ["goal"], "problems": [], "navigation": null})
 }
 
-fn serve(feed: &Feed) -> Address {
-    let listener = server::bind("127.0.0.1", 0).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let site = Site {
-        feed: feed.clone(),
-        token: Token::chosen(TOKEN).unwrap(),
-        name: None,
+fn site(robots: &[(&str, &Feed)]) -> Site {
+    let robot = |(name, feed): &(&str, &Feed)| web::Robot {
+        name: (*name).to_owned(),
+        feed: (*feed).clone(),
         controls: None,
     };
+    Site {
+        robots: robots.iter().map(robot).collect(),
+        token: Token::chosen(TOKEN).unwrap(),
+        name: None,
+    }
+}
+
+fn serve(feed: &Feed) -> Address {
+    serve_all(&[("/bt_navigator", feed)])
+}
+
+fn serve_all(robots: &[(&str, &Feed)]) -> Address {
+    let listener = server::bind("127.0.0.1", 0).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let site = site(robots);
     std::thread::spawn(move || server::run(listener, site));
     Address::local(port, TOKEN)
 }
@@ -289,15 +301,32 @@ fn a_lost_connection_is_told_and_tried_again() {
     wait(&mut screen, &updates, |screen| screen.robots[0].trouble.is_some());
     assert!(drawn(&screen, 80, 20).contains("no connection, trying again"));
     let listener = server::bind("127.0.0.1", port).unwrap();
-    let site = Site {
-        feed: Feed::new(1 << 10),
-        token: Token::chosen(TOKEN).unwrap(),
-        name: None,
-        controls: None,
-    };
+    let site = site(&[("/bt_navigator", &Feed::new(1 << 10))]);
     std::thread::spawn(move || server::run(listener, site));
     wait(&mut screen, &updates, |screen| screen.robots[0].is_up_to_date);
     assert_eq!(screen.robots[0].trouble, None);
+}
+
+#[test]
+fn all_robots_of_a_process_are_shown() {
+    let feeds = [Feed::new(1 << 20), Feed::new(1 << 20)];
+    feeds[1].begin(&head(), Time::ZERO);
+    let address = serve_all(&[("/r1/bt_navigator", &feeds[0]), ("/r2/bt_navigator", &feeds[1])]);
+    let sources = address.each_robot().into_iter().map(Source::Node);
+    let (mut screen, updates) = open(sources.collect()).unwrap();
+    wait(&mut screen, &updates, |screen| {
+        screen.robots.iter().all(|robot| robot.is_up_to_date)
+    });
+    assert!(screen.robots[0].run.is_none());
+    assert!(screen.robots[1].run.is_some());
+    let text = drawn(&screen, 80, 20);
+    assert!(
+        text.contains("/r1/bt_navigator") && text.contains("/r2/bt_navigator"),
+        "{text}"
+    );
+    // One robot needs no name.
+    let one = serve(&feeds[0]).each_robot();
+    assert_eq!(one[0].robot, "");
 }
 
 #[test]

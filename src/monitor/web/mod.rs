@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Feed`] | the run for the page: its tree, and its changes so far |
 //! | [`Token`], `request_guard` | who may ask |
-//! | [`Site`] | what the server answers |
+//! | [`Site`], [`Robot`] | what the server answers, for which robot |
 //! | [`LiveRun`], `node` | the run and the acts of a node |
 //! | [`server`] | connections, and their bounds |
 //! | `page` | the page: HTML, a style sheet and a script, without anything from other hosts |
@@ -28,6 +28,7 @@ mod node_report;
 #[cfg(any(feature = "ros", test))]
 mod pause_watch;
 mod request_guard;
+mod robot;
 mod run_head;
 pub mod server;
 mod site;
@@ -46,8 +47,9 @@ pub use live::LiveRun;
 #[cfg(any(feature = "ros", test))]
 pub(super) use live::shown;
 #[cfg(feature = "ros")]
-pub use node::serve_node;
+pub use node::{ShownNode, serve_nodes};
 pub(super) use node_report::NodeReport;
+pub use robot::Robot;
 pub(super) use run_head::{Mode, RunHead};
 pub(super) use site::UP_TO_DATE;
 pub use site::{Act, Controls, Site};

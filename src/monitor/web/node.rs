@@ -9,6 +9,7 @@ use super::metrics::{Numbers, metrics};
 use super::node_counters::NodeCounters;
 use super::node_report::{NodeReport, StoppingGoal};
 use super::pause_watch::PauseWatch;
+use super::robot::Robot;
 use super::run_head::stored_problems;
 use super::site::{Act, Controls, Site};
 use super::token::Token;
@@ -30,20 +31,32 @@ const BY_OPERATOR: &str = "an operator cancelled the goal on the web page";
 /// Number of looks between two requests for the state of the tick thread.
 const STATUS_LOOKS: u32 = 5;
 
-/// Serves the web page of a node on a thread of its own, until `end`.
+/// A node that the page shows.
+#[derive(Debug)]
+pub struct ShownNode<'n> {
+    /// The node.
+    pub node_handles: &'n NodeHandles,
+    /// The pause of its tick thread.
+    pub pause: &'n ClientPause,
+}
+
+/// Serves the web page of the nodes of a process on a thread of its own, until `end`. The page lets one choose between them.
 ///
 /// # Errors
-/// The token is not usable, or there is no thread. A port that cannot be opened is logged: the robot drives without its
+/// The token is not usable, or there is no thread. A port that cannot be opened is logged: the robots drive without their
 /// page.
-pub fn serve_node(
-    node_handles: &NodeHandles,
+pub fn serve_nodes(
+    nodes: &[ShownNode<'_>],
     settings: &MonitorSettings,
-    pause: &ClientPause,
     end: MonitorsEnd,
 ) -> Result<(), StartError> {
-    let (Some(port), Some((records, totals))) = (settings.port, &node_handles.records) else {
+    let Some(port) = settings.port else {
         return Ok(());
     };
+    let (robots, watched): (Vec<Robot>, Vec<Watched>) = nodes.iter().filter_map(show).unzip();
+    if robots.is_empty() {
+        return Ok(());
+    }
     let token = match settings.token.as_str() {
         "" => Token::random(),
         text => Token::chosen(text),
@@ -57,33 +70,10 @@ pub fn serve_node(
         }
     };
     log_address(&listener, settings, &token);
-    let registry = node_handles.library.registry().clone();
-    let find_problems = Box::new(move |def: &crate::bt::TreeDef| {
-        let files = def.files().into_iter();
-        let files: Vec<_> = files
-            .map(|(name, text)| (name.to_owned(), text.to_owned()))
-            .collect();
-        stored_problems(&files, &registry)
-    });
-    let live = LiveRun::new(records.reader(), find_problems);
     let site = Site {
-        feed: live.feed().clone(),
+        robots,
         token,
         name: Some(settings.address.clone()),
-        controls: Some(Box::new(NodeControls {
-            node_handles: node_handles.clone(),
-            totals: totals.clone(),
-            pause: pause.clone(),
-        })),
-    };
-    let watched = Watched {
-        node_handles: node_handles.clone(),
-        live,
-        pause: pause.of(Client::Page),
-        pause_watch: PauseWatch::default(),
-        totals: totals.clone(),
-        question: None,
-        status: None,
     };
     std::thread::Builder::new()
         .name("monitor".to_owned())
@@ -93,6 +83,40 @@ pub fn serve_node(
             }
         }))?;
     Ok(())
+}
+
+/// The two sides of a node: what the server answers, and what keeps it up to date. `None`: nothing of it is recorded.
+fn show(node: &ShownNode<'_>) -> Option<(Robot, Watched)> {
+    let node_handles = node.node_handles;
+    let (records, totals) = node_handles.records.as_ref()?;
+    let registry = node_handles.library.registry().clone();
+    let find_problems = Box::new(move |def: &crate::bt::TreeDef| {
+        let files = def.files().into_iter();
+        let files: Vec<_> = files
+            .map(|(name, text)| (name.to_owned(), text.to_owned()))
+            .collect();
+        stored_problems(&files, &registry)
+    });
+    let live = LiveRun::new(records.reader(), find_problems);
+    let robot = Robot {
+        name: node_handles.ros.full_name(),
+        feed: live.feed().clone(),
+        controls: Some(Box::new(NodeControls {
+            node_handles: node_handles.clone(),
+            totals: totals.clone(),
+            pause: node.pause.clone(),
+        })),
+    };
+    let watched = Watched {
+        node_handles: node_handles.clone(),
+        live,
+        pause: node.pause.of(Client::Page),
+        pause_watch: PauseWatch::default(),
+        totals: totals.clone(),
+        question: None,
+        status: None,
+    };
+    Some((robot, watched))
 }
 
 fn log_address(listener: &TcpListener, settings: &MonitorSettings, token: &Token) {
@@ -113,7 +137,12 @@ fn log_address(listener: &TcpListener, settings: &MonitorSettings, token: &Token
     }
 }
 
-fn run(listener: TcpListener, site: Site, mut watched: Watched, end: MonitorsEnd) -> std::io::Result<()> {
+fn run(
+    listener: TcpListener,
+    site: Site,
+    mut watched: Vec<Watched>,
+    end: MonitorsEnd,
+) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
@@ -122,7 +151,10 @@ fn run(listener: TcpListener, site: Site, mut watched: Watched, end: MonitorsEnd
         let serve = server::serve(listener, std::sync::Arc::new(site));
         let watch = async {
             for look in 0_u32.. {
-                let is_watched = watched.look(look.is_multiple_of(STATUS_LOOKS));
+                let with_status = look.is_multiple_of(STATUS_LOOKS);
+                let looks = watched.iter_mut().map(|node| node.look(with_status));
+                // All of them.
+                let is_watched = looks.fold(false, |any, one| any | one);
                 tokio::time::sleep(if is_watched { PERIOD } else { IDLE_PERIOD }).await;
             }
         };
@@ -216,7 +248,7 @@ impl Watched {
             running: active.is_some(),
             goal: active.map(|active| active.goal.to_string()),
             goals,
-            counters: NodeCounters::new(status, &self.totals),
+            counters: NodeCounters::new(status, &self.totals, view.counters.abandoned),
         }
     }
 }

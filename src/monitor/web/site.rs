@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use super::body::ResponseBody;
 use super::feed::{Cursor, Feed};
 use super::request_guard::{Refusal, check_no_body, check_source, check_token};
+use super::robot::{Robot, chosen, names};
 use super::token::Token;
 use super::visitor::Visitor;
 use crate::monitor::pause::Client;
@@ -74,14 +75,12 @@ pub trait Controls: Send + Sync {
 
 /// What one server shows, and to whom.
 pub struct Site {
-    /// The run.
-    pub feed: Feed,
+    /// The robots of the process: at least one.
+    pub robots: Vec<Robot>,
     /// The secret of those who may read and act.
     pub token: Token,
     /// A name of this machine that clients may use, besides its addresses.
     pub name: Option<String>,
-    /// The node; `None` for a recording.
-    pub controls: Option<Box<dyn Controls>>,
 }
 
 impl fmt::Debug for Site {
@@ -171,55 +170,61 @@ impl Site {
         if !visitor.trust() {
             return Err((StatusCode::SERVICE_UNAVAILABLE, "too many pages are open\n"));
         }
+        let robot = chosen(&self.robots, request.uri().query())
+            .ok_or((StatusCode::NOT_FOUND, "there is no robot of this name here\n"))?;
         match path {
-            "/events" if *request.method() == Method::GET => Ok(self.events(visitor)),
-            "/metrics" if is_read => self.metrics(),
+            "/robots" if is_read => {
+                let names = names(&self.robots);
+                Ok(text(StatusCode::OK, "application/json", names.into()))
+            }
+            "/events" if *request.method() == Method::GET => Ok(events(robot, visitor)),
+            "/metrics" if is_read => metrics(robot),
             _ => match path.strip_prefix("/act/") {
-                Some(name) if *request.method() == Method::POST => self.act(name, client_of(request)),
+                Some(name) if *request.method() == Method::POST => act(robot, name, client_of(request)),
                 Some(_) => Err((StatusCode::METHOD_NOT_ALLOWED, "acts are POST requests\n")),
                 None => Err((StatusCode::NOT_FOUND, "there is nothing here\n")),
             },
         }
     }
+}
 
-    fn metrics(&self) -> Result<Response<ResponseBody>, Refusal> {
-        let controls = self
-            .controls
-            .as_ref()
-            .ok_or((StatusCode::NOT_FOUND, "a recording has no metrics\n"))?;
-        let kind = "text/plain; version=0.0.4; charset=utf-8";
-        Ok(text(StatusCode::OK, kind, controls.metrics().into()))
-    }
+fn metrics(robot: &Robot) -> Result<Response<ResponseBody>, Refusal> {
+    let controls = robot
+        .controls
+        .as_ref()
+        .ok_or((StatusCode::NOT_FOUND, "a recording has no metrics\n"))?;
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    Ok(text(StatusCode::OK, kind, controls.metrics().into()))
+}
 
-    fn act(&self, path: &str, client: Client) -> Result<Response<ResponseBody>, Refusal> {
-        let (name, goal) = path.split_once('/').unwrap_or((path, ""));
-        let known = Act::ALL.iter().find(|(known, _)| *known == name);
-        let (Some((_, act)), Some(controls)) = (known, &self.controls) else {
-            return Err((StatusCode::NOT_FOUND, "there is no such act here\n"));
-        };
-        if goal.is_empty() == (*act == Act::Cancel) {
-            return Err((
-                StatusCode::BAD_REQUEST,
-                "a cancel names its goal, /act/cancel/ID, and no other act does\n",
-            ));
-        }
-        let kind = "text/plain; charset=utf-8";
-        Ok(match controls.act(*act, goal, client) {
-            Ok(()) => text(StatusCode::OK, kind, "done\n".into()),
-            Err(reason) => text(StatusCode::CONFLICT, kind, format!("{reason}\n").into()),
-        })
+fn act(robot: &Robot, path: &str, client: Client) -> Result<Response<ResponseBody>, Refusal> {
+    let (name, goal) = path.split_once('/').unwrap_or((path, ""));
+    let known = Act::ALL.iter().find(|(known, _)| *known == name);
+    let (Some((_, act)), Some(controls)) = (known, &robot.controls) else {
+        return Err((StatusCode::NOT_FOUND, "there is no such act here\n"));
+    };
+    if goal.is_empty() == (*act == Act::Cancel) {
+        return Err((
+            StatusCode::BAD_REQUEST,
+            "a cancel names its goal, /act/cancel/ID, and no other act does\n",
+        ));
     }
+    let kind = "text/plain; charset=utf-8";
+    Ok(match controls.act(*act, goal, client) {
+        Ok(()) => text(StatusCode::OK, kind, "done\n".into()),
+        Err(reason) => text(StatusCode::CONFLICT, kind, format!("{reason}\n").into()),
+    })
+}
 
-    fn events(self: &Arc<Self>, visitor: &Visitor) -> Response<ResponseBody> {
-        let (events, receiver) = mpsc::channel(1);
-        let (alive, ended) = mpsc::channel(1);
-        visitor.begin_events(alive);
-        tokio::spawn(send_events(self.feed.clone(), events, ended));
-        let mut response = Response::new(ResponseBody::Events(receiver));
-        let kind = HeaderValue::from_static("text/event-stream");
-        response.headers_mut().insert(CONTENT_TYPE, kind);
-        response
-    }
+fn events(robot: &Robot, visitor: &Visitor) -> Response<ResponseBody> {
+    let (events, receiver) = mpsc::channel(1);
+    let (alive, ended) = mpsc::channel(1);
+    visitor.begin_events(alive);
+    tokio::spawn(send_events(robot.feed.clone(), events, ended));
+    let mut response = Response::new(ResponseBody::Events(receiver));
+    let kind = HeaderValue::from_static("text/event-stream");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
 }
 
 /// The client of a request. A browser sends one of these headers with each POST request, also while the page's stream of

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{Act, Controls, Feed, Site, Token, server};
+use super::{Act, Controls, Feed, Robot, Site, Token, server};
 use crate::bt::Time;
 use crate::monitor::pause::Client;
 
@@ -42,6 +42,14 @@ struct Rig {
     acts: Asked,
 }
 
+fn robot(name: &str, feed: Feed, acts: Acts) -> Robot {
+    Robot {
+        name: name.to_owned(),
+        feed,
+        controls: Some(Box::new(acts)),
+    }
+}
+
 fn rig() -> Rig {
     let listener = server::bind("127.0.0.1", 0).unwrap();
     let address = listener.local_addr().unwrap();
@@ -53,10 +61,9 @@ fn rig() -> Rig {
         acts: Arc::clone(&acts.0),
     };
     let site = Site {
-        feed,
+        robots: vec![robot("/r1/bt_navigator", feed, acts)],
         token: Token::chosen(TOKEN).unwrap(),
         name: None,
-        controls: Some(Box::new(acts)),
     };
     std::thread::spawn(move || server::run(listener, site));
     rig
@@ -317,4 +324,67 @@ fn events_come_as_they_happen_and_a_client_that_does_not_read_delays_nobody() {
     }
     read_until(&mut stream, "\"number\":1999");
     drop(idle);
+}
+
+#[test]
+fn a_site_of_two_robots_shows_and_acts_on_the_chosen_one() {
+    let listener = server::bind("127.0.0.1", 0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let feeds = [Feed::new(1 << 16), Feed::new(1 << 16)];
+    let acts = [Acts::default(), Acts::default()];
+    let rig = Rig {
+        address,
+        feed: feeds[1].clone(),
+        acts: Arc::clone(&acts[1].0),
+    };
+    let first = Arc::clone(&acts[0].0);
+    let names = ["/r1/bt_navigator", "/r2/bt_navigator"];
+    let robots = names.into_iter().zip(feeds.clone()).zip(acts);
+    let site = Site {
+        robots: robots
+            .map(|((name, feed), acts)| robot(name, feed, acts))
+            .collect(),
+        token: Token::chosen(TOKEN).unwrap(),
+        name: None,
+    };
+    std::thread::spawn(move || server::run(listener, site));
+
+    assert_eq!(rig.ask("GET /robots", &[]).0, 401);
+    let (status, list) = rig.ask("GET /robots", &[WITH_TOKEN]);
+    assert_eq!(
+        (status, list.as_str()),
+        (200, r#"["/r1/bt_navigator","/r2/bt_navigator"]"#)
+    );
+    for (number, feed) in (1..).zip(&feeds) {
+        feed.begin(&json!({"tree": format!("Tree{number}")}), Time::ZERO);
+    }
+    for (query, tree) in [
+        ("", "Tree1"),
+        ("?robot=/r1/bt_navigator", "Tree1"),
+        ("?robot=%2Fr2%2Fbt_navigator", "Tree2"),
+    ] {
+        let mut stream = rig.connect();
+        let request = format!(
+            "GET /events{query} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let text = read_until(&mut stream, "up to date");
+        assert!(text.contains(tree), "{query}: {text}");
+    }
+    assert_eq!(
+        rig.ask("POST /act/pause?robot=/r2/bt_navigator", &[WITH_TOKEN]).0,
+        200
+    );
+    assert_eq!(rig.acts.lock().unwrap().len(), 1);
+    assert!(first.lock().unwrap().is_empty());
+    for path in ["GET /events", "GET /metrics", "POST /act/pause"] {
+        assert_eq!(
+            rig.ask(&format!("{path}?robot=/r3"), &[WITH_TOKEN]).0,
+            404,
+            "{path}"
+        );
+    }
+    assert!(first.lock().unwrap().is_empty());
+    // The page itself is the same for all.
+    assert_eq!(rig.ask("GET /?robot=/r2/bt_navigator", &[]).0, 200);
 }

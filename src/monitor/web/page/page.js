@@ -113,9 +113,25 @@ function receive(name, data) {
 }
 
 let token = decodeURIComponent(location.hash.slice(1));
+const chosenRobot = new URLSearchParams(location.search).get("robot");
+
+// Asks the server about the chosen robot.
+function ask(path, options) {
+  const query = chosenRobot === null ? "" : `?${new URLSearchParams({ robot: chosenRobot })}`;
+  return fetch(path + query, { headers: { Authorization: `Bearer ${token}` }, cache: "no-store", ...options });
+}
+
+// Offers the robots of the process, if there are several. Another robot is another address, which can be kept and sent.
+async function listRobots() {
+  const response = await fetch("robots", { headers: { Authorization: `Bearer ${token}` }, cache: "no-store" });
+  const names = response.ok ? await response.json() : [];
+  byId("robot").hidden = names.length < 2;
+  byId("robot").replaceChildren(...names.map((name) => new Option(name, name, false, name === (chosenRobot ?? names[0]))));
+}
 
 async function connect() {
-  const response = await fetch("events", { headers: { Authorization: `Bearer ${token}` }, cache: "no-store" });
+  await listRobots();
+  const response = await ask("events");
   if (response.status === 401) { askToken(); return false; }
   if (!response.ok) throw new Error(await response.text());
   isConnected = true;
@@ -164,7 +180,7 @@ function drawActs() {
 
 async function act(name) {
   try {
-    const response = await fetch(`act/${name}`, { method: "POST", headers: { Authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(3000) });
+    const response = await ask(`act/${name}`, { method: "POST", signal: AbortSignal.timeout(3000) });
     const text = (await response.text()).trim();
     if (!response.ok) window.alert(`Not done: ${text}`);
   } catch (error) {
@@ -279,6 +295,7 @@ function listen() {
     const goal = robot && robot.goal;
     if (goal && window.confirm("Cancel the navigation goal of the robot?")) act(`cancel/${goal}`);
   });
+  on("robot", "change", (event) => { location.search = new URLSearchParams({ robot: event.target.value }); });
   on("login", "submit", (event) => {
     event.preventDefault();
     location.hash = byId("token").value.trim();
