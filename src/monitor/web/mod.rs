@@ -17,6 +17,8 @@
 mod body;
 mod change;
 mod change_parser;
+#[cfg(any(feature = "ros", test))]
+mod counting;
 mod feed;
 mod live;
 #[cfg(any(feature = "ros", test))]
