@@ -1,7 +1,11 @@
 """The web page in a real browser: what it shows of a recording and of a tree, by its text, roles and colours."""
 
+import http.server
+import json
 import socket
+import threading
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import pytest
@@ -188,36 +192,101 @@ def test_without_the_token_the_page_asks_for_it(view):
     page.wait("document.querySelectorAll('.node').length > 0")
 
 
-@pytest.mark.alone
 def test_a_thousand_nodes_at_100_hz_are_fluid(view):
     page, _ = view(TREE)
     page.wait("document.querySelectorAll('.node').length > 0")
-    # One second of a tree in which each tick changes each leaf twice, and its drawing.
-    milliseconds = page.eval(
+    # Each tick changes each node; five ticks come at once, 20 times a second. The page draws when it wants to.
+    page.eval(
         """(async () => {
           const nodes = [{ name: "Root", id: "Parallel", kind: "Control", path: "", parent: null, file: null, line: null, ports: [] }];
           for (let index = 1; index < 1000; index++)
             nodes.push({ name: `Leaf ${index}`, id: "Wait", kind: "Action", path: "", parent: 0, file: null, line: null, ports: [] });
           beginRun({ mode: "live", tree: "Large", nodes, files: [], keys: [], problems: [], navigation: null });
-          await new Promise((resolve) => requestAnimationFrame(resolve));
-          const began = performance.now();
-          for (let frame = 0; frame < 20; frame++) {
-            const changes = [];
-            for (let tick = 0; tick < 5; tick++) {
-              changes.push(["t", (frame * 5 + tick) * 10]);
-              for (let index = 1; index < 1000; index++) changes.push(["c", index, tick % 2 ? 0 : 1 + (frame % 3)]);
+          window.drawn = 0;
+          const drawTree = tree.draw.bind(tree);
+          tree.draw = (...given) => { window.drawn++; drawTree(...given); };
+          window.feed = async (seconds) => {
+            for (let frame = 0; frame < seconds * 20; frame++) {
+              const changes = [];
+              for (let tick = 0; tick < 5; tick++) {
+                changes.push(["t", run.time + 10]);
+                for (let index = 1; index < 1000; index++) changes.push(["c", index, 1 + ((frame + tick) % 3)]);
+              }
+              receive("changes", changes);
+              await new Promise((resolve) => setTimeout(resolve, 50));
             }
-            receive("changes", changes);
-            viewed = run.at(shownTime());
-            tree.draw(viewed, false);
-            chart.draw();
-            document.body.offsetHeight;
-          }
-          return performance.now() - began;
+          };
+          await window.feed(1);
         })()"""
     )
-    # The machines of the tests are slow.
-    assert milliseconds < 3000, milliseconds
+    page.eval("window.drawn = 0")
+    before = page.thread_time()
+    page.eval("window.feed(3)")
+    used = page.thread_time() - before
+    drawn = page.eval("window.drawn")
+    print(f"{used:.2f} s of the main thread and {drawn} frames for 3 s of the tree")
+    # The time of the processor, so another program on the machine does not count: half of the main thread is free.
+    assert used < 1.5, used
+    # With the machine for itself, 60.
+    assert drawn >= 10, drawn
+
+
+def serve_robots(names):
+    """A server with the files of the page, and a run of one node for each robot: (server, the requests)."""
+    folder = ROOT / "src" / "monitor" / "web" / "page"
+    requests = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            url = urllib.parse.urlsplit(self.path)
+            requests.append(self.path)
+            robot = urllib.parse.parse_qs(url.query).get("robot", names[:1])[0]
+            if url.path == "/robots":
+                self.reply("application/json", json.dumps(names))
+            elif url.path == "/events":
+                leaf = {"name": robot, "id": "Wait", "kind": "Action", "path": "", "parent": None, "file": None, "line": None, "ports": []}
+                run = {"mode": "live", "tree": f"Tree of {robot}", "nodes": [leaf], "files": [], "keys": [], "problems": []}
+                self.reply("text/event-stream", f"event: run\ndata: {json.dumps(run | {'navigation': None})}\n\n")
+            else:
+                file = folder / (url.path.strip("/") or "page.html")
+                kinds = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+                self.reply(kinds[file.suffix], file.read_text())
+
+        def reply(self, kind, text):
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server, requests
+
+
+def test_the_page_offers_the_robots_of_a_process():
+    names = ["/r1/bt_navigator", "/r2/bt_navigator"]
+    server, requests = serve_robots(names)
+    page = Page()
+    try:
+        address = f"http://127.0.0.1:{server.server_port}"
+        page.open(f"{address}/#{TOKEN}")
+        page.wait(f"title.textContent === 'Tree of {names[0]}'")
+        chooser = "document.getElementById('robot')"
+        assert page.eval(f"[...{chooser}.options].map((option) => option.text)") == names
+        assert ("combobox", "Robot") in page.roles()
+        page.eval(f"{chooser}.value = '{names[1]}'; {chooser}.dispatchEvent(new Event('change'))")
+        page.wait(f"title.textContent === 'Tree of {names[1]}'")
+        assert page.eval(f"{chooser}.value") == names[1]
+        assert page.eval("location.hash") == f"#{TOKEN}", "the token stays"
+        assert "/events?robot=%2Fr2%2Fbt_navigator" in requests
+        assert page.errors == []
+    finally:
+        page.close()
+        server.shutdown()
+        server.server_close()
 
 
 # ---- A node that runs -------------------------------------------------------------------------------------------------

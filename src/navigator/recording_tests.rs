@@ -708,7 +708,7 @@ fn a_killed_process_leaves_the_navigation_up_to_there() {
         drive(&mut rig, tick);
         rig.ticks(10);
         assert!(rig.recorder.is_recording(), "{:?}", rig.done);
-        let (job, after) = progress.next(&rig.recorder).unwrap();
+        let (job, after) = progress.next(&rig.recorder, None).unwrap();
         file.take(job, &files).unwrap();
         progress = after;
         // What the disk has is what a killed process leaves.
@@ -719,11 +719,11 @@ fn a_killed_process_leaves_the_navigation_up_to_there() {
         let ticks = left.records.iter().filter(ticked).count();
         assert_eq!(ticks, whole.records.iter().filter(ticked).count());
         assert!(tell(&left.navigation, &left.records).end.contains("still runs"));
-        assert!(progress.next(&rig.recorder).is_none());
+        assert!(progress.next(&rig.recorder, None).is_none());
     }
     rig.finish();
     let path = file.path().unwrap().to_owned();
-    let (job, after) = progress.next(&rig.recorder).unwrap();
+    let (job, after) = progress.next(&rig.recorder, None).unwrap();
     file.take(job, &files).unwrap();
     assert!(!path.exists() && !after.has_file());
     std::fs::remove_dir_all(&files.directory).unwrap();
@@ -744,7 +744,7 @@ fn g9_a_navigation_that_the_memory_cannot_hold_is_replayed_from_its_file() {
         rig.ticks(1);
         tick += 1;
         if tick.is_multiple_of(100)
-            && let Some((job, after)) = progress.next(&rig.recorder)
+            && let Some((job, after)) = progress.next(&rig.recorder, None)
         {
             file.take(job, &files).unwrap();
             progress = after;
@@ -758,16 +758,17 @@ fn g9_a_navigation_that_the_memory_cannot_hold_is_replayed_from_its_file() {
             assert!(replay(&copy) > 990);
         }
     }
-    let done = rig.done.pop().unwrap();
+    let done = Arc::new(rig.done.pop().unwrap());
     assert!(!done.is_complete());
+    let (job, _) = progress.next(&rig.recorder, Some(&done)).unwrap();
+    file.take(job, &files).unwrap();
+    // A request after the end.
     let path = file.keep(&done, &files).unwrap();
     let recording = Recording::read(&path).unwrap();
     assert_eq!(recording.metadata["status"], "Succeeded");
     assert!(replay(&recording) > 3000);
-    // A request after the end: the memory has less.
+    // Another one.
     assert_eq!(file.keep(&done, &files), Some(path));
-    let (job, _) = progress.next(&rig.recorder).unwrap();
-    file.take(job, &files).unwrap();
     assert_eq!(std::fs::read_dir(&files.directory).unwrap().count(), 1);
     std::fs::remove_dir_all(&files.directory).unwrap();
 }
@@ -786,7 +787,7 @@ fn the_file_of_a_navigation_that_runs_is_bounded() {
         drive(&mut rig, tick);
         rig.ticks(1);
         if tick % 50 == 49
-            && let Some((job, after)) = progress.next(&rig.recorder)
+            && let Some((job, after)) = progress.next(&rig.recorder, None)
         {
             begun += u32::from(matches!(job, PartJob::Begin(_)));
             file.take(job, &files).unwrap();

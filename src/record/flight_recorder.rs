@@ -229,7 +229,7 @@ impl Collector {
         if self.writer.take_part_must_begin() {
             self.part = PartProgress::default();
         }
-        let Some((job, after)) = self.part.next(&self.recorder) else {
+        let Some((job, after)) = self.part.next(&self.recorder, self.last.as_ref()) else {
             return;
         };
         // If the disk is busy, the next look tries again.

@@ -1,13 +1,14 @@
 //! The file of the navigation that runs: all of it, also what the memory has dropped. If the process is killed, it remains, and
 //! can be read up to there.
 //!
-//! The recorder decides what is added ([`PartProgress`]); the thread of the writer writes it ([`PartFile`]). When the
-//! navigation ends, a recording that is wanted is written from the memory. If the memory has dropped the beginning, the file
-//! becomes the recording. Otherwise the file is removed.
+//! The recorder decides what is added ([`PartProgress`]); the thread of the writer writes it ([`PartFile`]). A recording
+//! that is wanted is written from the memory. If the memory has dropped the beginning, the file becomes the recording; so it
+//! stays after the end of such a navigation, until the next one has a file. Otherwise it is removed at the end.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::file::{ChannelInfo, McapFile, Message, end_of_copy};
 use super::files::RecordingFiles;
@@ -31,8 +32,8 @@ pub(crate) enum PartJob {
         position: u64,
         messages: Vec<Message>,
     },
-    /// Remove it.
-    End,
+    /// The navigation has ended: remove it, unless it has more of this recording than the memory.
+    End(Option<Arc<MemoryRecording>>),
 }
 
 /// How much of the current navigation is in its file.
@@ -52,10 +53,16 @@ impl PartProgress {
         self.0.is_some()
     }
 
-    /// The next job, and the progress after it; `None` if there is nothing to do.
-    pub(crate) fn next(&self, recorder: &Recorder) -> Option<(PartJob, Self)> {
+    /// The next job, and the progress after it; `None` if there is nothing to do. `last`: the navigation that has ended, if
+    /// none runs.
+    pub(crate) fn next(
+        &self,
+        recorder: &Recorder,
+        last: Option<&Arc<MemoryRecording>>,
+    ) -> Option<(PartJob, Self)> {
         let Some(current) = recorder.current() else {
-            return self.has_file().then_some((PartJob::End, Self(None)));
+            let end = || (PartJob::End(last.cloned()), Self(None));
+            return self.has_file().then(end);
         };
         let after = Self(Some(Passed {
             navigation: current.navigation(),
@@ -111,10 +118,13 @@ impl PartFile {
                 position,
                 messages,
             } => self.append(&channels, position, &messages, files),
-            PartJob::End => {
-                self.remove();
-                Ok(())
-            }
+            PartJob::End(last) => match last.filter(|last| !last.has_beginning()) {
+                Some(last) if self.complete(&last).is_some() => Ok(()),
+                _ => {
+                    self.remove();
+                    Ok(())
+                }
+            },
         };
         if done.is_err() {
             self.fail();
@@ -192,18 +202,11 @@ impl PartFile {
         if self.kept == Some(recording.navigation()) {
             return path.exists().then_some(path);
         }
-        let part = self.part.as_mut()?;
-        if part.navigation != recording.navigation() || !part.has_beginning {
-            return None;
-        }
-        let rest = recording.messages_since(part.messages)?;
-        let position = part.messages;
-        let done = part
-            .append(recording.channels(), position, &rest)
-            .and_then(|()| match recording.end {
-                Some(_) => part.finish(recording, &path),
-                None => part.copy(recording, &path),
-            });
+        let part = self.complete(recording)?;
+        let done = match recording.end {
+            Some(_) => part.finish(recording, &path),
+            None => part.copy(recording, &path),
+        };
         match done {
             Ok(()) => {
                 if recording.end.is_some() {
@@ -219,6 +222,20 @@ impl PartFile {
                 None
             }
         }
+    }
+
+    /// Adds what the file of this navigation does not have yet. `None`: there is no such file, or not all of it.
+    fn complete(&mut self, recording: &MemoryRecording) -> Option<&mut Part> {
+        let part = self.part.as_mut()?;
+        if part.navigation != recording.navigation() || !part.has_beginning {
+            return None;
+        }
+        let (position, rest) = (part.messages, recording.messages_since(part.messages)?);
+        if let Err(error) = part.append(recording.channels(), position, &rest) {
+            tracing::warn!("the recording has the last minutes only: {error}");
+            self.fail();
+        }
+        self.part.as_mut()
     }
 
     /// The file, if there is one.

@@ -121,6 +121,12 @@ class Page:
         named = [(node.get("role", {}).get("value"), node.get("name", {}).get("value")) for node in nodes if not node["ignored"]]
         return [(role, name) for role, name in named if name]
 
+    def thread_time(self):
+        """Time in s that the processor has spent on the tasks of the page's main thread."""
+        self._call("Performance.enable", timeDomain="threadTicks")
+        metrics = {metric["name"]: metric["value"] for metric in self._call("Performance.getMetrics")["metrics"]}
+        return metrics["TaskDuration"]
+
     def screenshot(self, path):
         data = self._call("Page.captureScreenshot", format="png")["data"]
         path.write_bytes(base64.b64decode(data))

@@ -355,7 +355,8 @@ fn check_whole(recording: &Recording) -> Result<(), ReplayError> {
         .is_some_and(|complete| complete == "false")
     {
         return Err(ReplayError::Incomplete(
-            "the beginning of the navigation is missing: raise recorder_minutes or recorder_megabytes; \
+            "the beginning of the navigation is missing: it was longer than recorder_minutes, recorder_megabytes and \
+             its file on the disk (half of recordings_megabytes; none with `record_on: never`): raise them; \
              `navtree log` shows the rest"
                 .to_owned(),
         ));
