@@ -14,10 +14,11 @@ use crate::bt::{NodeStatus, Registry, Resource, TreeDef};
 use crate::goal::{GoalOptions, Outcome, Ticket};
 use crate::monitor::live::LiveTree;
 use crate::monitor::track::Track;
+use crate::monitor::walls::Walls;
 use crate::msg::action::{
     Action, NavigateToPose, NavigateToPoseFeedback, NavigateToPoseGoal, NavigateToPoseResult,
 };
-use crate::msg::{BehaviorTreeLog, Header, Path, Pose, PoseStamped};
+use crate::msg::{BehaviorTreeLog, Header, OccupancyGrid, Path, Pose, PoseStamped};
 use crate::nav::{EndpointKind, Form, Payload, Settings, TopicSpec, World};
 use crate::navigator::Signals;
 use crate::ros::guardian::{self, Guardian};
@@ -177,19 +178,28 @@ impl Drive {
             transient_local: false,
             form: Form::Plain,
         };
+        // Of a map server, or of nav_sim.
+        let map = TopicSpec {
+            depth: 1,
+            transient_local: true,
+            ..topic("map", OccupancyGrid::ROS_TYPE)
+        };
+        let map = self.world.subscribe(&map).map_err(to_text)?;
         let log = topic("behavior_tree_log", BehaviorTreeLog::ROS_TYPE);
         let log = self.world.subscribe(&log).map_err(to_text)?;
         let plan = self
             .world
             .subscribe(&topic("plan", Path::ROS_TYPE))
             .map_err(to_text)?;
-        let (changes, plans) = (Inbox::default(), Inbox::default());
-        let (changes_sender, plans_sender) = (changes.clone(), plans.clone());
+        let [changes, plans, maps] = [Inbox::default(), Inbox::default(), Inbox::default()];
+        let [changes_sender, plans_sender, maps_sender] = [changes.clone(), plans.clone(), maps.clone()];
         self.world.listen(move |topic, payload, _| {
             if topic == log {
                 changes_sender.put(payload.clone());
             } else if topic == plan {
                 plans_sender.put(payload.clone());
+            } else if topic == map {
+                maps_sender.put(payload.clone());
             }
         });
         let ticket = self
@@ -198,6 +208,13 @@ impl Drive {
         let mut display = Display::new(def);
         let outcome = self.follow(ticket, arguments, &changes, &plans, &mut track, &mut display);
         display.end();
+        let grid = maps
+            .take()
+            .pop()
+            .and_then(|payload| payload.share::<OccupancyGrid>());
+        if let Some(walls) = grid.as_deref().and_then(Walls::new) {
+            track.set_walls(walls);
+        }
         Ok(finish(arguments, &track, &outcome))
     }
 
@@ -285,7 +302,7 @@ fn finish(arguments: &Arguments, track: &Track, outcome: &Result<Outcome<Payload
     for line in track.text(72) {
         outln!("  {line}");
     }
-    outln!("  o start, * driven, X goal: {:.2} m", track.length());
+    outln!("  # wall, o start, * driven, X goal: {:.2} m", track.length());
     let file = arguments
         .svg
         .clone()

@@ -13,6 +13,7 @@ mod running;
 mod start;
 pub mod top;
 pub mod track;
+pub mod walls;
 pub mod web;
 
 #[cfg(feature = "ros")]

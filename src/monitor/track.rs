@@ -1,7 +1,8 @@
-//! The driven path of the robot, as text for the terminal and as a picture.
+//! The driven path of the robot on the map, as text for the terminal and as a picture.
 
 use std::fmt::Write;
 
+use super::walls::{Area, Walls};
 use crate::msg::Point;
 
 /// The points of a drive, and its goal.
@@ -11,6 +12,7 @@ pub struct Track {
     goal: Option<Point>,
     /// The last received plan.
     plan: Vec<Point>,
+    walls: Option<Walls>,
 }
 
 /// Minimum distance between two points, metres. Closer points are dropped.
@@ -41,6 +43,11 @@ impl Track {
         self.plan = plan;
     }
 
+    /// Sets the map.
+    pub fn set_walls(&mut self, walls: Walls) {
+        self.walls = Some(walls);
+    }
+
     /// Driven distance, metres.
     pub fn length(&self) -> f64 {
         self.points
@@ -49,24 +56,25 @@ impl Track {
             .sum()
     }
 
-    /// The left, right, bottom and top bounds of the drawing, with a margin.
-    fn bounds(&self) -> (f64, f64, f64, f64) {
+    /// The bounds of the drawing, with a margin: on a map, what is around the track.
+    fn bounds(&self) -> Area {
         let all = || self.points.iter().chain(&self.goal).chain(&self.plan);
         let x = all().map(|point| point.x);
         let y = all().map(|point| point.y);
         let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MAX, f64::min);
         let most = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::MIN, f64::max);
-        let margin = 0.3;
+        let margin = if self.walls.is_some() { 1.5 } else { 0.3 };
         let (left, right) = (least(&mut x.clone()) - margin, most(&mut x.clone()) + margin);
         let (bottom, top) = (least(&mut y.clone()) - margin, most(&mut y.clone()) + margin);
-        if left > right {
+        let area = if left > right {
             (-1.0, 1.0, -1.0, 1.0)
         } else {
             (left, right, bottom, top)
-        }
+        };
+        self.walls.as_ref().map_or(area, |walls| walls.clip(area))
     }
 
-    /// Lines of at most `width` characters: `o` start, `*` track, `.` plan, `X` goal.
+    /// Lines of at most `width` characters: `#` wall, `o` start, `*` track, `.` plan, `X` goal.
     pub fn text(&self, width: usize) -> Vec<String> {
         let (left, right, bottom, top) = self.bounds();
         let width = width.clamp(10, 200);
@@ -75,6 +83,17 @@ impl Track {
         let height = (((top - bottom) / (2.0 * metres)).ceil() as usize).clamp(3, 40);
         let row_metres = (top - bottom) / (height - 1) as f64;
         let mut rows = vec![vec![' '; width]; height];
+        if let Some(walls) = &self.walls {
+            for (row, cells) in rows.iter_mut().enumerate() {
+                for (column, cell) in cells.iter_mut().enumerate() {
+                    let (x, y) = (left + column as f64 * metres, top - row as f64 * row_metres);
+                    let (beside, above) = (metres / 2.0, row_metres / 2.0);
+                    if walls.is_in((x - beside, x + beside, y - above, y + above)) {
+                        *cell = '#';
+                    }
+                }
+            }
+        }
         let mut draw = |point: &Point, letter: char| {
             let column = ((point.x - left) / metres).round() as usize;
             let row = ((top - point.y) / row_metres).round() as usize;
@@ -112,9 +131,22 @@ impl Track {
             })
         };
         let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\">\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\">\n\
              <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
         );
+        let walls = self
+            .walls
+            .iter()
+            .flat_map(|walls| walls.rectangles((left, right, bottom, top)));
+        for (west, east, south, north) in walls {
+            let (x, y) = ((west - left) * 100.0, (top - north) * 100.0);
+            let (wide, high) = ((east - west) * 100.0, (north - south) * 100.0);
+            let _ = writeln!(
+                out,
+                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{high:.1}\" fill=\"#667\"/>"
+            );
+        }
         for metre in left.ceil() as i64..=right.floor() as i64 {
             let x = (metre as f64 - left) * 100.0;
             let _ = writeln!(
@@ -161,6 +193,7 @@ impl Track {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::msg::{MapMetaData, OccupancyGrid};
 
     fn point(x: f64, y: f64) -> Point {
         Point { x, y, z: 0.0 }
@@ -184,5 +217,40 @@ mod tests {
     fn an_empty_track_is_drawn_too() {
         assert!(!Track::default().text(40).is_empty());
         assert!(Track::default().svg().ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn the_drawing_shows_the_walls_of_the_map() {
+        let mut track = Track::towards(point(3.0, 1.5));
+        for step in 0..=20 {
+            track.add(point(1.0 + f64::from(step) * 0.1, 1.5));
+        }
+        // A room of 4 by 3 m with walls of 0.5 m.
+        let is_wall = |column: i32, row: i32| !(1..7).contains(&column) || !(1..5).contains(&row);
+        let cells =
+            (0..6).flat_map(|row| (0..8).map(move |column| if is_wall(column, row) { 100 } else { 0 }));
+        let grid = OccupancyGrid {
+            info: MapMetaData {
+                resolution: 0.5,
+                width: 8,
+                height: 6,
+                ..MapMetaData::default()
+            },
+            data: cells.collect(),
+            ..OccupancyGrid::default()
+        };
+        track.set_walls(Walls::new(&grid).unwrap());
+        let text = track.text(33);
+        assert_eq!(text.first().unwrap(), &"#".repeat(33), "{text:#?}");
+        assert_eq!(text.first(), text.last());
+        let middle = &text[text.len() / 2];
+        assert!(
+            middle.starts_with("####") && middle.ends_with("####"),
+            "{text:#?}"
+        );
+        assert!(middle.contains("o**") && middle.contains("**X"), "{text:#?}");
+        let svg = track.svg();
+        assert!(svg.contains("viewBox=\"0 0 400 300\""), "{svg}");
+        assert_eq!(svg.matches("fill=\"#667\"").count(), 10, "{svg}");
     }
 }

@@ -20,6 +20,7 @@ pub mod duration;
 pub mod geometry;
 pub mod goals;
 pub mod header;
+pub mod map;
 pub mod odometry;
 pub mod path;
 pub mod planar;
@@ -39,6 +40,7 @@ pub use diagnostic::{DiagnosticArray, DiagnosticLevel, DiagnosticStatus, KeyValu
 pub use geometry::{Point, Pose, PoseStamped, Quaternion, Twist, TwistStamped, Vector3};
 pub use goals::{Goals, StampedGoals};
 pub use header::{FrameId, Header, Stamp};
+pub use map::{MapMetaData, OccupancyGrid};
 pub use odometry::Odometry;
 pub use path::Path;
 pub use planar::{angle_between, distance_xy, normalize_angle};
@@ -54,7 +56,7 @@ pub use waypoint::{WaypointStatus, WaypointStatuses};
 #[cfg(feature = "ros")]
 macro_rules! message_files {
     ($callback:ident) => {
-        $callback! { diagnostic geometry header power route transform tree_log }
+        $callback! { diagnostic geometry header map power route transform tree_log }
     };
 }
 #[cfg(feature = "ros")]
@@ -64,7 +66,7 @@ pub(crate) use message_files;
 macro_rules! topics {
     ($callback:ident) => {
         $callback! {
-            BatteryState BehaviorTreeLog DiagnosticArray Odometry Path PoseStamped Twist TwistStamped
+            BatteryState BehaviorTreeLog DiagnosticArray OccupancyGrid Odometry Path PoseStamped Twist TwistStamped
         }
     };
 }

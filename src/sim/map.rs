@@ -7,6 +7,7 @@ use std::path::{Path as FilePath, PathBuf};
 use serde::Deserialize;
 
 use super::pgm;
+use crate::msg::{FrameId, Header, MapMetaData, OccupancyGrid, Pose};
 
 /// The reason why a map could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -186,6 +187,26 @@ impl Map {
     /// Returns whether the point is in a wall. There are no walls outside the map.
     pub fn is_wall(&self, x: f64, y: f64) -> bool {
         self.index(x, y).is_some_and(|index| self.walls[index])
+    }
+
+    /// The map as a message.
+    pub fn grid(&self, frame: &FrameId) -> OccupancyGrid {
+        let cells = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        OccupancyGrid {
+            header: Header::in_frame(frame.clone()),
+            info: MapMetaData {
+                resolution: self.resolution as f32,
+                width: cells(self.width),
+                height: cells(self.height),
+                origin: Pose::planar(self.origin.0, self.origin.1, 0.0),
+                ..MapMetaData::default()
+            },
+            data: self
+                .walls
+                .iter()
+                .map(|is_wall| if *is_wall { 100 } else { 0 })
+                .collect(),
+        }
     }
 
     /// Distance from the point to the nearest wall, in metres; negative inside a wall, infinite outside the map. It is

@@ -40,14 +40,14 @@ pub(super) fn recorder(read: &Reader<'_>) -> Result<Option<RecorderSettings>, Pa
         "recorder_minutes",
         10.0,
         (0.0, 1440.0),
-        "Time of a navigation that the flight recorder keeps in memory, in min. 0: nothing is recorded.\nA recording \
-         can be replayed if it has the whole navigation.",
+        "Time of a navigation that the flight recorder keeps in memory, in min. 0: nothing is recorded.\nA file \
+         has the rest of a longer navigation, unless `record_on` is `never`.",
     )?;
     let megabytes = read.number(
         "recorder_megabytes",
         32.0,
         (1.0, 4096.0),
-        "Memory of the flight recorder, in MB. The oldest ticks make room.",
+        "Memory of the flight recorder, in MB. The oldest ticks make room.\nA file has all ticks, unless `record_on` is `never`.",
     )?;
     let directory = read.text(
         "recordings_directory",
@@ -66,7 +66,8 @@ pub(super) fn recorder(read: &Reader<'_>) -> Result<Option<RecorderSettings>, Pa
         "recordings_megabytes",
         500.0,
         (1.0, 1e6),
-        "Maximum size of all recordings, in MB. The oldest one is removed first.",
+        "Maximum size of all recordings, in MB. The oldest one is removed first.\nThe file of the navigation that runs has at most \
+         half of it; a longer one loses its beginning, and cannot be replayed.",
     )?;
     let settings = RecorderSettings {
         limits: Limits {

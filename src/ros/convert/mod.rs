@@ -150,7 +150,7 @@ macro_rules! same_on_the_wire {
     };
 }
 
-same_on_the_wire!(bool, u8, i16, u16, i32, i64, f32, f64);
+same_on_the_wire!(bool, i8, u8, i16, u16, i32, u32, i64, f32, f64);
 
 impl Convert for String {
     type Wire = Self;

@@ -117,10 +117,11 @@ impl Robot {
         let now = settings.get();
         let mut services = Services::open(ros, &namespace, &now.fleet, &arrivals)?;
         services.configure(&now)?;
-        let names = namespace.clone();
+        let (names, has_map) = (namespace.clone(), simulation.world.map.is_some());
         let topics = ros
             .handle()
-            .with_node_blocking(TIMEOUT, move |node| Topics::open(node, &names))??;
+            .with_node_blocking(TIMEOUT, move |node| Topics::open(node, &names, has_map))??;
+        topics.map(&simulation.world);
         Ok(Self {
             namespace,
             simulation,
@@ -141,7 +142,12 @@ impl Robot {
     }
 
     pub(super) fn configure(&mut self, settings: &Settings) -> Result<(), ConfigureError> {
+        let map = self.simulation.world.map.clone();
         self.simulation.configure(settings)?;
+        // A map that was read again is another one.
+        if map.as_ref().map(Arc::as_ptr) != self.simulation.world.map.as_ref().map(Arc::as_ptr) {
+            self.topics.map(&self.simulation.world);
+        }
         self.services.configure(settings)
     }
 

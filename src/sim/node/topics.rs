@@ -2,7 +2,7 @@
 
 use r2r::QosProfile;
 
-use crate::msg::{BatteryState, Odometry, Stamp};
+use crate::msg::{BatteryState, OccupancyGrid, Odometry, Stamp};
 use crate::ros::convert::{SimulatedTime, TopicType, Transforms};
 use crate::ros::{Publisher, RosError, RosNode};
 use crate::sim::world::World;
@@ -16,13 +16,16 @@ pub(super) struct Topics {
     transforms: Publisher<Wire<Transforms>>,
     /// Kept, because later subscribers need its only message.
     _static_transforms: Publisher<Wire<Transforms>>,
+    /// Later subscribers get its last message. `None`: the robot began without a map.
+    map: Option<Publisher<Wire<OccupancyGrid>>>,
     odometry: Publisher<Wire<Odometry>>,
     battery: Publisher<Wire<BatteryState>>,
 }
 
 impl Topics {
-    pub(super) fn open(node: &mut RosNode, names: &Namespace) -> Result<Self, RosError> {
+    pub(super) fn open(node: &mut RosNode, names: &Namespace, has_map: bool) -> Result<Self, RosError> {
         let latched = default_qos().keep_last(1).transient_local();
+        let map = has_map.then(|| node.publisher(&names.name("map"), latched.clone())).transpose()?;
         let static_transforms = node.publisher::<Wire<Transforms>>(&names.name("/tf_static"), latched)?;
         // The robot has no static transforms, but some subscribers wait for the topic.
         let nothing = <Transforms as TopicType>::to_wire(&Vec::new());
@@ -30,9 +33,18 @@ impl Topics {
         Ok(Self {
             transforms: node.publisher(&names.name("/tf"), default_qos().keep_last(100))?,
             _static_transforms: static_transforms,
+            map,
             odometry: node.publisher(&names.name("odom"), default_qos())?,
             battery: node.publisher(&names.name("/battery_status"), default_qos())?,
         })
+    }
+
+    /// Publishes `map`.
+    pub(super) fn map(&self, world: &World) {
+        if let (Some(publisher), Some(map)) = (&self.map, &world.map) {
+            let grid = map.grid(world.map_frame());
+            send(publisher, &<OccupancyGrid as TopicType>::to_wire(&grid));
+        }
     }
 
     /// Publishes `/tf` and `odom`.
