@@ -122,16 +122,13 @@ def test_a_recording_is_written_on_request(simulate, tmp_path):
 
 
 def test_g9_a_navigation_longer_than_the_memory_is_replayed_as_a_whole(simulate, tmp_path):
-    # Three seconds.
-    simulation = simulate(recorder_minutes=0.05)
+    # The memory has three minutes of the simulated time, which are nine seconds.
+    simulation = simulate(recorder_minutes=3.0)
     save = simulation.graph.node.create_client(Trigger, "/bt_navigator/save_recording", callback_group=simulation.graph.group)
     wait_for(save.service_is_ready, PATIENCE, "the service save_recording")
     x, y = simulation.position
     goal = simulation.navigation.send(x + 300.0, y)
-    recordings = tmp_path / "recordings"
-    # The file is written after five seconds, and each five seconds again.
-    seconds = lambda: goal.feedback[-1].navigation_time.sec if goal.feedback else 0
-    wait_for(lambda: seconds() > 8, PATIENCE, "a long navigation")
+    wait_for(lambda: goal.feedback and goal.feedback[-1].navigation_time.sec > 200, 2 * PATIENCE, "a long navigation")
 
     def request(part_of_story):
         answer = simulation.graph.ask(lambda: save.call_async(Trigger.Request()), "answer of save_recording")
@@ -146,12 +143,11 @@ def test_g9_a_navigation_longer_than_the_memory_is_replayed_as_a_whole(simulate,
         return answer.message, ticks
 
     path, ticks = request("while the navigation still runs")
-    assert ticks > 500
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
     again, all_ticks = request("was cancelled")
     assert again == path and all_ticks > ticks
-    assert [file.name for file in recordings.iterdir()] == [os.path.basename(path)]
+    assert [file.name for file in (tmp_path / "recordings").iterdir()] == [os.path.basename(path)]
 
 
 def test_a_killed_node_leaves_nothing_broken(simulate, tmp_path):

@@ -225,9 +225,9 @@ def test_a_thousand_nodes_at_100_hz_are_fluid(view):
     used = page.thread_time() - before
     drawn = page.eval("window.drawn")
     print(f"{used:.2f} s of the main thread and {drawn} frames for 3 s of the tree")
-    # The time of the processor, so another program on the machine does not count: half of the main thread is free.
-    assert used < 1.5, used
-    # With the machine for itself, 60.
+    # The page draws 20 times a second, so 50 ms are for each frame. It is the time of the processor: another program on the
+    # machine takes frames, but hardly adds to it.
+    assert used / drawn < 0.08, (used, drawn)
     assert drawn >= 10, drawn
 
 
