@@ -198,9 +198,9 @@ def test_a_breakpoint_pauses_the_tree_and_never_the_node(monitored):
     goal = stack.navigation.send(1.0, 0.0)
     header, uid = messages.receive()
     assert (header[:2], uid) == (b"\x02N", str(GO).encode())
-    stack.node.wait_for_line("Groot2: ticks are paused")
+    stack.node.wait_for_line(f"Groot2 on port {port}: ticks are paused")
     assert client.ask(b"U", unlock(GO)) == [b"\x02U\x01\x02\x03\x04"]
-    stack.node.wait_for_line("Groot2: ticks are resumed")
+    stack.node.wait_for_line(f"Groot2 on port {port}: ticks are resumed")
 
     # A cancel works while the tree is paused.
     goal.cancel()
@@ -215,7 +215,7 @@ def test_a_breakpoint_pauses_the_tree_and_never_the_node(monitored):
     goal = stack.navigation.send(1.0, 0.0)
     messages.receive()
     client.close()
-    stack.node.wait_for_line("Groot2: ticks are resumed", after=seen)
+    stack.node.wait_for_line(f"Groot2 on port {port}: ticks are resumed", after=seen)
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
     messages.close()
