@@ -25,7 +25,9 @@ pub(super) struct Topics {
 impl Topics {
     pub(super) fn open(node: &mut RosNode, names: &Namespace, has_map: bool) -> Result<Self, RosError> {
         let latched = default_qos().keep_last(1).transient_local();
-        let map = has_map.then(|| node.publisher(&names.name("map"), latched.clone())).transpose()?;
+        let map = has_map
+            .then(|| node.publisher(&names.name("map"), latched.clone()))
+            .transpose()?;
         let static_transforms = node.publisher::<Wire<Transforms>>(&names.name("/tf_static"), latched)?;
         // The robot has no static transforms, but some subscribers wait for the topic.
         let nothing = <Transforms as TopicType>::to_wire(&Vec::new());
