@@ -8,11 +8,13 @@ import signal
 import subprocess
 import termios
 import time
+import urllib.request
 
 import pytest
 from support.executable import ROOT, find
 from support.graph import PATIENCE, wait_for
-from test_web_page import TOKEN, drive_without_end, free_port, monitored_node
+from support.diagnostics import Reader, part
+from test_web_page import TOKEN, drive_without_end, monitored_node, samples
 
 RECORDING = ROOT / "test" / "recordings" / "recoveries.mcap"
 
@@ -105,3 +107,59 @@ def test_a_node_is_shown_while_it_runs(monitored):
     goal.cancel()
     assert goal.result()[0] == "CANCELED"
     wait_for(lambda: "Drive  cancelled" in top(f"http://127.0.0.1:{port}/#{TOKEN}")[1], PATIENCE, "the end")
+
+
+RECOVERS = """
+<root BTCPP_format="4"><BehaviorTree ID="Recovers"><Sequence>
+  <Script name="Recover" code="number_recoveries := 1"/>
+  <ComputePathToPose goal="{goal}" path="{path}"/><FollowPath path="{path}"/>
+</Sequence></BehaviorTree></root>
+"""
+
+#: How a number is called at /metrics, on /diagnostics (the part and the key), and in `top`.
+NUMBERS = [
+    ("navtree_tick_duration_seconds_count", "ticks", "ticks in total", "work "),
+    ("navtree_tick_lateness_seconds_count", "ticks", "99th percentile of lateness in total (us)", "late by "),
+    ("navtree_ticks_missed_total", "ticks", "missed in total", " missed, "),
+    (
+        'navtree_goals_total{server="follow_path",outcome="halted",reason="goal cancelled"}',
+        "goals",
+        "goals follow_path halted goal cancelled",
+        "halted goal cancelled 1",
+    ),
+    ('navtree_leaf_halts_total{reason="goal cancelled"}', "goals", "leaf_halts goal cancelled", "leaf halts: goal cancelled 1"),
+    ('navtree_navigations_total{status="canceled",error_code="0"}', "goals", "navigations canceled 0", "canceled 1"),
+    ('navtree_recoveries_total{leaf="Recover"}', "goals", "recoveries Recover", "recoveries: Recover 1"),
+    ("navtree_time_to_motion_seconds_count", "goals", "last time to motion (s)", "time to motion: last "),
+    ("navtree_goals_abandoned_total", "goals", "given up in total", " goals abandoned"),
+    ("navtree_tree_swaps_total", "goals", "tree_swaps", "tree swaps: 1"),
+    ("navtree_records_lost_total", "goals", "records lost", "0 records lost"),
+]
+
+
+def test_each_number_is_in_the_metrics_in_the_diagnostics_and_in_top(monitored, tmp_path):
+    stack, port = monitored
+    reader = Reader(stack.graph)
+    tree = tmp_path / "recovers.xml"
+    tree.write_text(RECOVERS)
+    stack.robot.controller.behaviour.duration = None
+    goal = stack.navigation.send(1.0, 0.0, tree=tree)
+    wait_for(stack.robot.controller.executing, PATIENCE, "the controller to execute")
+    stack.robot.stand_at(0.5)
+
+    def metrics():
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return samples(answer.read().decode())
+
+    wait_for(lambda: metrics()["navtree_time_to_motion_seconds_count"] == 1, PATIENCE, "the motion")
+    goal.cancel()
+    assert goal.result()[0] == "CANCELED"
+    ended = NUMBERS[5][0]
+    wait_for(lambda: ended in metrics(), PATIENCE, "the end")
+    diagnostics = reader.more(2)[-1]
+    text = top("--port", port)[1]
+    for name, where, key, shown in NUMBERS:
+        assert name in metrics(), (name, metrics())
+        assert key in [value.key for value in part(diagnostics, where).values], (key, part(diagnostics, where))
+        assert shown in text, (shown, text)

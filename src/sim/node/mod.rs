@@ -10,7 +10,6 @@ mod robot;
 mod services;
 mod topics;
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
