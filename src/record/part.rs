@@ -150,6 +150,7 @@ impl PartFile {
         });
         match written {
             Ok(file) => {
+                self.tell_loss(recording, &path);
                 if self.part.as_ref().is_some_and(|before| before.path != path) {
                     self.remove();
                 }
@@ -170,6 +171,19 @@ impl PartFile {
         }
     }
 
+    /// Logs that the beginning is lost: once for each navigation.
+    fn tell_loss(&self, recording: &MemoryRecording, path: &Path) {
+        let before = self.part.as_ref();
+        let before = before.filter(|part| part.navigation == recording.navigation());
+        if !recording.has_beginning() && before.is_none_or(|part| part.has_beginning) {
+            tracing::warn!(
+                "{}: the recording has lost its beginning, so it cannot be replayed: raise recordings_megabytes (the file \
+                 has at most half of it) or recorder_megabytes",
+                path.display()
+            );
+        }
+    }
+
     fn append(
         &mut self,
         channels: &[ChannelInfo],
@@ -181,14 +195,7 @@ impl PartFile {
             return Ok(());
         };
         part.append(channels, position, messages)?;
-        if part.is_full(files) {
-            tracing::warn!(
-                "{}: the recording has reached half of recordings_megabytes: its beginning is dropped, so it cannot be \
-                 replayed",
-                part.path.display()
-            );
-            self.must_begin = true;
-        }
+        self.must_begin |= part.is_full(files);
         Ok(())
     }
 

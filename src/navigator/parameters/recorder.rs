@@ -47,7 +47,8 @@ pub(super) fn recorder(read: &Reader<'_>) -> Result<Option<RecorderSettings>, Pa
         "recorder_megabytes",
         32.0,
         (1.0, 4096.0),
-        "Memory of the flight recorder, in MB. The oldest ticks make room.\nA file has all ticks, unless `record_on` is `never`.",
+        "Memory of the flight recorder, in MB. The oldest ticks make room.\nA file has all ticks, unless `record_on` is \
+         `never`.",
     )?;
     let directory = read.text(
         "recordings_directory",
