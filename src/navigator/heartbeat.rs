@@ -26,11 +26,27 @@ struct HeartbeatInner {
 struct Goals {
     /// The goal whose tree runs.
     active_goal: Option<NavigationId>,
-    /// Goals with a cancel request that the thread has not processed.
-    cancels: Vec<NavigationId>,
-    /// The goal for which the watchdog has cancelled all goals and jobs of the tree. The thread has not processed this
-    /// yet.
-    cancelled_externally: Option<NavigationId>,
+    /// The goal whose tree has ended or was halted, while its goals and jobs stop.
+    stopping_goal: Option<NavigationId>,
+    /// The cancel requests that the thread has not processed.
+    cancels: Vec<CancelRequest>,
+    /// The request for which all goals and jobs of the tree were cancelled without the thread. The thread has not
+    /// processed this yet.
+    cancelled_externally: Option<CancelRequest>,
+}
+
+/// A request to cancel a navigation goal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct CancelRequest {
+    pub(crate) goal: NavigationId,
+    /// The error message for the client of the goal, if the request is not its own.
+    pub(crate) message: Option<&'static str>,
+}
+
+impl Goals {
+    fn cancel_of(&self, goal: NavigationId) -> Option<&CancelRequest> {
+        self.cancels.iter().find(|request| request.goal == goal)
+    }
 }
 
 impl Heartbeat {
@@ -66,12 +82,19 @@ impl Heartbeat {
 
     /// Sets the goal whose tree is about to run.
     pub(crate) fn set_goal(&self, goal: NavigationId) {
-        self.goals().active_goal = Some(goal);
+        let mut goals = self.goals();
+        (goals.active_goal, goals.stopping_goal) = (Some(goal), None);
     }
 
-    /// No tree runs any more. The following work of the thread belongs to no goal that can be cancelled.
-    pub(crate) fn clear_goal(&self) {
-        self.goals().active_goal = None;
+    /// No tree runs any more. The following work of the thread belongs to no goal whose leaves can be cancelled.
+    pub(crate) fn goal_is_stopping(&self) {
+        let mut goals = self.goals();
+        goals.stopping_goal = goals.active_goal.take();
+    }
+
+    /// All goals and jobs of the stopping goal have stopped.
+    pub(crate) fn goal_has_stopped(&self) {
+        self.goals().stopping_goal = None;
     }
 
     /// The goal whose tree runs.
@@ -79,29 +102,48 @@ impl Heartbeat {
         self.goals().active_goal
     }
 
-    /// Adds a cancel request.
+    /// The goal whose tree runs, or which is stopping. Another goal may wait until it has stopped.
+    pub fn current_goal(&self) -> Option<NavigationId> {
+        let goals = self.goals();
+        goals.active_goal.or(goals.stopping_goal)
+    }
+
+    /// Adds a cancel request of the client of the goal.
     pub(crate) fn cancel_requested(&self, goal: NavigationId) {
+        self.add_cancel(goal, None);
+    }
+
+    /// Adds a cancel request of an operator, with the error message for the client of the goal.
+    pub(crate) fn end_requested(&self, goal: NavigationId, message: &'static str) {
+        self.add_cancel(goal, Some(message));
+    }
+
+    /// Adds a cancel request. The first one for a goal counts.
+    fn add_cancel(&self, goal: NavigationId, message: Option<&'static str>) {
         let mut goals = self.goals();
-        if !goals.cancels.contains(&goal) {
-            goals.cancels.push(goal);
+        if goals.cancel_of(goal).is_none() {
+            goals.cancels.push(CancelRequest { goal, message });
         }
     }
 
     /// Removes a cancel request, which the thread has processed.
     pub(crate) fn cancel_processed(&self, goal: NavigationId) {
-        self.goals().cancels.retain(|asked| *asked != goal);
+        self.goals().cancels.retain(|request| request.goal != goal);
     }
 
     /// The active goal, if its cancel waits for the thread. A cancel of another goal is no reason to stop this one.
     pub(super) fn waiting_cancel(&self) -> Option<NavigationId> {
         let goals = self.goals();
-        goals.active_goal.filter(|goal| goals.cancels.contains(goal))
+        goals.active_goal.filter(|goal| goals.cancel_of(*goal).is_some())
     }
 
     /// Records that the goals and jobs of the leaves were cancelled without the thread, because of a cancel of this
     /// goal.
     pub(crate) fn cancelled_externally(&self, goal: NavigationId) {
-        self.goals().cancelled_externally = Some(goal);
+        let mut goals = self.goals();
+        let message = goals.cancel_of(goal).and_then(|request| request.message);
+        goals.cancelled_externally = Some(CancelRequest { goal, message });
+        drop(goals);
         self.0.is_cancelled_externally.store(true, Ordering::Release);
     }
 
@@ -111,7 +153,7 @@ impl Heartbeat {
     }
 
     /// Takes that record.
-    pub(crate) fn take_cancelled_externally(&self) -> Option<NavigationId> {
+    pub(crate) fn take_cancelled_externally(&self) -> Option<CancelRequest> {
         if !self.is_cancelled_externally() {
             return None;
         }

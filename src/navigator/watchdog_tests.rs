@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::goal::TerminalStatus;
+use super::goal::{NavigationResult, TerminalStatus};
 use super::test_harness::{load, navigation, registry, request};
 use super::thread_tests::{Remote, TIMEOUT};
 use super::{Heartbeat, NavigatorKind, Unacknowledged, Watchdog};
@@ -20,6 +20,11 @@ const A_MOMENT: Duration = Duration::from_millis(50);
 
 /// A leaf that blocks until the test releases it.
 fn blocking_leaf(registry: &mut Registry) -> (Sender<()>, Receiver<()>) {
+    blocking_leaf_with(registry, NodeStatus::Success)
+}
+
+/// The same with another result.
+fn blocking_leaf_with(registry: &mut Registry, result: NodeStatus) -> (Sender<()>, Receiver<()>) {
     let (release, gate) = channel::<()>();
     let (entered, inside) = channel();
     let gate = Mutex::new(gate);
@@ -27,7 +32,7 @@ fn blocking_leaf(registry: &mut Registry) -> (Sender<()>, Receiver<()>) {
         .action("Stuck", move |_| {
             let _ = entered.send(());
             let _ = gate.lock().unwrap().recv_timeout(TIMEOUT);
-            Ok(NodeStatus::Success)
+            Ok(result)
         })
         .unwrap();
     (release, inside)
@@ -152,13 +157,21 @@ const QUIET_TIME: Duration = Duration::from_millis(300);
 
 impl BlockedTree {
     fn new() -> Self {
-        let registry = registry();
-        let text = r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Delay delay_msec="20"><Stuck name="arm"/></Delay></Parallel>"#;
-        Self::with(registry, text)
+        Self::returning(NodeStatus::Success)
     }
 
-    fn with(mut registry: Registry, text: &str) -> Self {
-        let (release, inside) = blocking_leaf(&mut registry);
+    /// The leaf returns `result` when it is released.
+    fn returning(result: NodeStatus) -> Self {
+        let text = r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Delay delay_msec="20"><Stuck name="arm"/></Delay></Parallel>"#;
+        Self::with_result(registry(), text, result)
+    }
+
+    fn with(registry: Registry, text: &str) -> Self {
+        Self::with_result(registry, text, NodeStatus::Success)
+    }
+
+    fn with_result(mut registry: Registry, text: &str, result: NodeStatus) -> Self {
+        let (release, inside) = blocking_leaf_with(&mut registry, result);
         let mut remote = Remote::new();
         remote.bench.action::<Spin>("spin", |_| Plan::endless());
         let tree = load(&registry, text);
@@ -359,6 +372,84 @@ fn g3_an_operator_stops_the_robot_although_a_leaf_blocks_the_tick_thread() {
     assert_eq!(report.error_message, "by an operator");
     assert_eq!(ended.wait(TIMEOUT), Ok(true));
     drop(kept.watchdog);
+}
+
+impl BlockedTree {
+    /// Goal 1 runs and a leaf blocks the thread; goal 2 waits. An operator ends goal 1, and the leaf returns.
+    fn end_by_operator_while_a_goal_waits(result: NodeStatus) -> Self {
+        let mut kept = Self::returning(result);
+        kept.remote.goal(1, &kept.tree);
+        kept.keep();
+        kept.remote.goal(2, &kept.tree);
+        let ended = kept
+            .remote
+            .thread
+            .handle()
+            .end_goal(navigation(1), "by an operator")
+            .unwrap();
+        kept.stopped.recv_timeout(TIMEOUT).unwrap();
+        kept.wait_for_the_stop();
+        kept.release.send(()).unwrap();
+        assert_eq!(ended.wait(TIMEOUT), Ok(true));
+        kept
+    }
+
+    /// The results of both goals, in the order of the goals, after which nothing moves.
+    fn ends(mut self) -> [NavigationResult; 2] {
+        self.remote.periods(5);
+        let mut ends: Vec<_> = (0..2)
+            .map(|_| self.remote.reports.recv_timeout(TIMEOUT).unwrap())
+            .collect();
+        ends.sort_by_key(|(client, _)| *client);
+        assert!(!self.remote.is_running());
+        assert_eq!(self.remote.bench.active("spin"), 0);
+        drop(self.watchdog);
+        let [first, second] = ends.try_into().unwrap();
+        assert_eq!((first.0, second.0), (1, 2));
+        [first.1, second.1]
+    }
+}
+
+#[test]
+fn g8_an_operator_ends_the_waiting_goals_too_although_a_leaf_blocks_the_tick_thread() {
+    let kept = BlockedTree::end_by_operator_while_a_goal_waits(NodeStatus::Success);
+    let by_operator = NavigationResult::stopped("by an operator");
+    assert_eq!(kept.ends(), [by_operator.clone(), by_operator]);
+}
+
+#[test]
+fn g8_an_operator_ends_the_waiting_goals_too_if_the_tree_of_his_goal_ends_first() {
+    let kept = BlockedTree::end_by_operator_while_a_goal_waits(NodeStatus::Failure);
+    let [first, second] = kept.ends();
+    assert_eq!(first.status, TerminalStatus::Aborted);
+    assert_eq!(second, NavigationResult::stopped("by an operator"));
+}
+
+#[test]
+fn an_operator_keeps_the_next_goal_from_its_start_while_the_robot_stops_for_it() {
+    let mut remote = Remote::new();
+    remote.turn(|| Plan::endless().stop_after(100));
+    let next = load(&registry(), r#"<Spin spin_dist="2.0"/>"#);
+    remote.goal(2, &next);
+    remote.periods(3);
+    let handle = remote.thread.handle().clone();
+    assert_eq!(remote.heartbeat.active_goal(), None);
+    assert_eq!(remote.heartbeat.current_goal(), Some(navigation(1)), "the page shows it");
+    assert!(handle.end_goal(navigation(2), "by an operator").is_none());
+    let ended = handle.end_goal(navigation(1), "by an operator").unwrap();
+    assert_eq!(ended.wait(TIMEOUT), Ok(true));
+    remote.periods(30);
+    let ends: Vec<_> = remote.reports.try_iter().collect();
+    assert_eq!(
+        ends,
+        [
+            (1, NavigationResult::preempted()),
+            (2, NavigationResult::stopped("by an operator"))
+        ]
+    );
+    assert!(!remote.is_running());
+    assert_eq!(remote.bench.active("spin"), 0);
+    assert_eq!(remote.heartbeat.current_goal(), None);
 }
 
 /// The state of a leaf. Its drop blocks.

@@ -241,12 +241,13 @@ impl Watched {
             })
             .collect();
         // Also while a leaf blocks the tick thread, which then does not answer.
-        let active = self.node_handles.heartbeat.active_goal();
+        let heartbeat = &self.node_handles.heartbeat;
         NodeReport {
             acts: true,
             paused: status.is_some_and(|status| status.is_paused),
-            running: active.is_some(),
-            goal: active.map(|active| active.goal.to_string()),
+            running: heartbeat.active_goal().is_some(),
+            // Also while it stops: a cancel then keeps the next goal from its start.
+            goal: heartbeat.current_goal().map(|current| current.goal.to_string()),
             goals,
             counters: NodeCounters::new(status, &self.totals, view.counters.abandoned),
         }
@@ -278,8 +279,8 @@ impl NodeControls {
             }
             Act::Step => Err("no tree is paused".to_owned()),
             Act::Cancel => {
-                let active = self.node_handles.heartbeat.active_goal();
-                let wanted = active.filter(|active| active.goal.to_string() == goal);
+                let current = self.node_handles.heartbeat.current_goal();
+                let wanted = current.filter(|current| current.goal.to_string() == goal);
                 let ended = wanted.and_then(|wanted| ticks.end_goal(wanted, BY_OPERATOR));
                 match ended.map(|ended| ended.wait(TIMEOUT)) {
                     None | Some(Ok(false)) => Err("this goal runs no longer".to_owned()),

@@ -54,16 +54,20 @@ impl Navigator {
         self.end_all(newest, reason, |_| report.clone(), now);
     }
 
-    /// Ends a goal whose tree runs, and those that came to the queue up to `newest`, as
-    /// [`Handle::end_goal`](crate::navigator::Handle::end_goal) says. Returns whether its tree runs.
+    /// Ends a goal whose tree runs, and those that wait behind it, as
+    /// [`Handle::end_goal`](crate::navigator::Handle::end_goal) says. If it has ended or been halted by now, those that
+    /// wait end all the same: they came to the queue up to `newest`, before the request. Returns whether a goal is ended.
     pub fn end_goal(&mut self, goal: NavigationId, message: &str, newest: ArrivalNumber, now: Time) -> bool {
         self.queue.halt_handled();
-        let is_running = matches!(&self.state, NavigationState::Running(session) if session.id() == goal);
-        if is_running {
-            let report = NavigationResult::stopped(message);
-            self.end_all(newest, HaltReason::GoalCanceled, |_| report.clone(), now);
-        }
-        is_running
+        let is_current = match &self.state {
+            NavigationState::Idle => false,
+            NavigationState::Running(session) if session.id() != goal => return false,
+            NavigationState::Running(session) | NavigationState::Stopping { session, .. } => {
+                session.id() == goal
+            }
+        };
+        let report = NavigationResult::stopped(message);
+        self.end_all(newest, HaltReason::GoalCanceled, |_| report.clone(), now) || is_current
     }
 
     /// Aborts all goals because of an error of this node.
@@ -72,14 +76,17 @@ impl Navigator {
         self.end_all(ArrivalNumber::MAX, HaltReason::TimedOut, report, now);
     }
 
+    /// Ends the goals of the queue up to `newest`, the current goal and the next one. Returns whether the queue had one.
     pub(super) fn end_all(
         &mut self,
         newest: ArrivalNumber,
         reason: HaltReason,
         report: impl Fn(NavigatorKind) -> NavigationResult,
         now: Time,
-    ) {
-        for request in self.queue.drain(newest) {
+    ) -> bool {
+        let waiting = self.queue.drain(newest);
+        let had_waiting = !waiting.is_empty();
+        for request in waiting {
             goal_log::finish(request.kind, request.client, report(request.kind));
         }
         match &mut self.state {
@@ -102,21 +109,23 @@ impl Navigator {
                 }));
             }
         }
+        had_waiting
     }
 
-    /// Ends the run of the current tree. The watchdog has cancelled the goals of all its leaves, because the client of
-    /// `goal` requested a cancel. The leaves would wait for them without end (guarantee G6).
-    pub fn leaves_were_halted(&mut self, goal: NavigationId, now: Time) {
+    /// Ends the run of the current tree. The watchdog has cancelled the goals of all its leaves, because of a cancel of
+    /// `goal`: by its client, or by an operator with a message for the client. The leaves would wait for them without
+    /// end (guarantee G6).
+    pub fn leaves_were_halted(&mut self, goal: NavigationId, message: Option<&str>, now: Time) {
         let NavigationState::Running(session) = &self.state else {
             return;
         };
-        let report = if session.id() == goal {
-            NavigationResult::canceled("")
-        } else {
-            NavigationResult::aborted(
+        let report = match message {
+            _ if session.id() != goal => NavigationResult::aborted(
                 0,
                 "the watchdog stopped its leaves, because the goal before it was cancelled",
-            )
+            ),
+            Some(message) => NavigationResult::stopped(message),
+            None => NavigationResult::canceled(""),
         };
         self.stop(HaltReason::GoalCanceled, report, now);
     }
@@ -149,7 +158,7 @@ impl Navigator {
                 }
                 if let Some(heartbeat) = &self.heartbeat {
                     heartbeat.cancel_processed(goal);
-                    heartbeat.clear_goal();
+                    heartbeat.goal_is_stopping();
                 }
                 let canceled = self.resources.get::<World>().and_then(World::take_canceled);
                 if let (Some(failure), Some(tree)) = (&canceled, &tree) {
@@ -244,6 +253,9 @@ impl Navigator {
                     return None;
                 }
             };
+        if let Some(heartbeat) = &self.heartbeat {
+            heartbeat.goal_has_stopped();
+        }
         // The notice of another client's cancel may have arrived after the last reading. A goal is settled only after its notice has
         // arrived.
         self.resources.begin(now);

@@ -164,13 +164,14 @@ impl Handle {
         self.ask(|reply| Message::Halt(reason, None, self.queue.halt_requested(), reply))
     }
 
-    /// Ends a goal whose tree runs, and the goals that wait behind it, for a person who is not their client. Their
-    /// clients get ABORTED with `message` when the robot has stopped. The answer comes at once. It is false, or there is
-    /// none, if the goal's tree runs no longer: then nothing is ended. If a leaf blocks the thread, the watchdog stops
-    /// the robot, as for a cancel of the client.
+    /// Ends the [current goal](Heartbeat::current_goal), and the goals that wait behind it, for a person who is not
+    /// their client. Their clients get ABORTED with `message` when the robot has stopped; a goal that has ended by
+    /// itself keeps its result. The answer comes at once. It is false, or there is none, if nothing is ended: the goal
+    /// has stopped, or another one runs. If a leaf blocks the thread, the watchdog stops the robot, as for a cancel of
+    /// the client.
     pub fn end_goal(&self, goal: NavigationId, message: &'static str) -> Option<Pending<bool>> {
-        self.heartbeat.active_goal().filter(|active| *active == goal)?;
-        self.heartbeat.cancel_requested(goal);
+        self.heartbeat.current_goal().filter(|current| *current == goal)?;
+        self.heartbeat.end_requested(goal, message);
         Some(self.ask(|reply| Message::EndGoal(goal, message, self.queue.halt_requested(), reply)))
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::super::goal::{NavigationError, NavigationId};
 use super::super::goal_queue::ArrivalNumber;
+use super::super::heartbeat::CancelRequest;
 use super::super::missed_ticks::MissedTicks;
 use super::super::slow_clock::SlowClock;
 use super::super::{Heartbeat, Navigator, NavigatorKind, Schedule};
@@ -237,9 +238,10 @@ impl Loop {
     /// Ends the tree if the watchdog has cancelled the goals of all its leaves: these leaves would be RUNNING without
     /// end.
     fn handle_external_cancel(&mut self) {
-        if let Some(goal) = self.heartbeat.take_cancelled_externally() {
+        if let Some(CancelRequest { goal, message }) = self.heartbeat.take_cancelled_externally() {
             self.navigator.set_steady(self.clock.steady());
-            self.navigator.leaves_were_halted(goal, self.clock.now());
+            self.navigator
+                .leaves_were_halted(goal, message, self.clock.now());
         }
     }
 
