@@ -263,6 +263,34 @@ fn g6_a_pause_ends_with_its_goal_or_with_a_newer_one() {
     assert!(remote.ticks() > ticks);
 }
 
+/// Another client cancels the goal of a tree that is not ticked. Returns after its navigation has ended, with its tree.
+fn cancel_of_another_client(not_ticked: impl Fn(&mut Remote)) -> (Remote, Arc<TreeDef>) {
+    let mut remote = Remote::new();
+    let tree = remote.turn(Plan::endless);
+    not_ticked(&mut remote);
+    let ticks = remote.ticks();
+    remote.bench.foreign_cancel("spin");
+    remote.paused_periods(4);
+    let (client, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!((client, report.status), (1, TerminalStatus::Aborted));
+    let words = &report.error_message;
+    assert!(words.contains("another client cancelled the goal"), "{words}");
+    assert_eq!(remote.ticks(), ticks);
+    (remote, tree)
+}
+
+#[test]
+fn g3_a_cancel_of_another_client_ends_a_navigation_that_is_not_ticked_and_no_later_one() {
+    let pause = |remote: &mut Remote| remote.thread.handle().pause().wait(TIMEOUT).unwrap();
+    for not_ticked in [pause as fn(&mut Remote), |_| ()] {
+        let (mut remote, tree) = cancel_of_another_client(not_ticked);
+        remote.goal(2, &tree);
+        remote.periods(5);
+        assert!(remote.is_running(), "{:?}", remote.reports.try_recv());
+        assert_eq!(remote.bench.active("spin"), 1);
+    }
+}
+
 #[test]
 fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
     let (mut remote, registry) = (Remote::new(), registry());

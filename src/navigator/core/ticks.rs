@@ -25,10 +25,48 @@ impl Navigator {
         has_new_goal
     }
 
+    /// Like [`Navigator::poll`], for a tree that gets no tick for a longer time. Another client's cancel ends its
+    /// navigation now: later, it would end the navigation that has taken its place by then.
+    pub fn poll_without_tick(&mut self, now: Time) -> bool {
+        self.end_if_canceled(now);
+        self.poll(now)
+    }
+
+    /// Receives what has arrived, and ends the navigation if another client has cancelled a goal of its tree. Returns
+    /// whether it has.
+    fn end_if_canceled(&mut self, now: Time) -> bool {
+        let NavigationState::Running(session) = &self.state else {
+            return false;
+        };
+        let kind = session.kind();
+        let Some(tree) = &mut self.trees[kind.index()] else {
+            return false;
+        };
+        if let Some(recorder) = &self.recorder {
+            // What arrives has the time of the tick.
+            recorder.stream().set_time(now);
+        }
+        let Some(world) = tree.resource::<World>() else {
+            return false;
+        };
+        world.receive(now);
+        let Some(failure) = world.take_canceled() else {
+            return false;
+        };
+        let def = Arc::clone(tree.definition());
+        let report = self.abort_queued(kind, &def, &failure);
+        self.complete(HaltReason::GoalCanceled, report, now);
+        true
+    }
+
     /// Executes one tick. The schedule decides when.
     pub fn tick(&mut self, now: Time) {
         self.poll(now);
         self.hand_over();
+        // Before the tick: the tree starts nothing.
+        if self.end_if_canceled(now) {
+            return;
+        }
         let NavigationState::Running(session) = &mut self.state else {
             return;
         };
@@ -36,20 +74,6 @@ impl Navigator {
         let Some(tree) = &mut self.trees[kind.index()] else {
             return;
         };
-        if let Some(recorder) = &self.recorder {
-            // What arrives has the time of the tick.
-            recorder.stream().set_time(now);
-        }
-        if let Some(world) = tree.resource::<World>() {
-            world.receive(now);
-            // Before the tick: the tree starts nothing.
-            if let Some(failure) = world.take_canceled() {
-                let def = Arc::clone(tree.definition());
-                let report = self.abort_queued(kind, &def, &failure);
-                self.complete(HaltReason::GoalCanceled, report, now);
-                return;
-            }
-        }
         let result = tree.tick(now);
         if let Some(world) = tree.resource::<World>() {
             for note in world.take_notes() {

@@ -346,8 +346,13 @@ impl Loop {
         if (self.paused.is_some() && !is_step)
             || !(is_scheduled || (self.event_waits && began >= event_tick_due))
         {
-            // A goal waits for a transform on the clock that a simulation does not stop.
-            let has_new_goal = self.navigator.poll(now);
+            // A goal waits for a transform on the clock that a simulation does not stop. `/clock` may stand still.
+            let is_still = self.paused.is_some() || began.since(self.last_tick) > 2 * period;
+            let has_new_goal = if is_still {
+                self.navigator.poll_without_tick(now)
+            } else {
+                self.navigator.poll(now)
+            };
             self.event_waits |= has_new_goal && self.navigator.options().tick_on_event;
             return;
         }
