@@ -9,6 +9,9 @@ use crate::navigator::{Handle, Heartbeat, NavigationId, Pending, Unacknowledged}
 /// Maximum time that a request waits for the tick thread.
 pub(super) const TIMEOUT: Duration = Duration::from_millis(300);
 
+/// The reason of a refusal.
+pub(super) const NOT_RUNNING: &str = "this goal runs no longer";
+
 /// What may pause the ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Client {
@@ -32,11 +35,12 @@ impl fmt::Display for Client {
 
 /// The pause of one client.
 pub trait PauseControl: Send + Sync {
-    /// Pauses the ticks for the client.
+    /// Pauses the ticks of a goal for the client.
     ///
     /// # Errors
-    /// The reason why they are not paused.
-    fn pause(&self) -> Result<(), String>;
+    /// The reason why they are not paused. If the pause [is held](Self::is_held), they are paused when the tick thread
+    /// answers again.
+    fn pause(&self, goal: NavigationId) -> Result<(), String>;
 
     /// Ends the client's pause. Ticks are resumed if they are paused for no other client.
     ///
@@ -57,11 +61,16 @@ impl PauseHolders {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ticks of a goal are paused for a client.
-    fn hold(&self, client: Client, goal: NavigationId) {
+    /// Ticks of a goal are paused for a client. `running`: the goal whose tree runs; pauses of other goals have ended.
+    fn hold(&self, client: Client, goal: NavigationId, running: Option<NavigationId>) {
         let mut holders = self.lock();
-        holders.retain(|(holder, of)| *holder != client && *of == goal);
+        holders.retain(|held| Some(held.1) == running && *held != (client, goal));
         holders.push((client, goal));
+    }
+
+    /// Ticks of the goal were not paused.
+    fn take_back(&self, client: Client, goal: NavigationId) {
+        self.lock().retain(|held| *held != (client, goal));
     }
 
     /// Ticks are no longer paused for a client. Returns whether to resume them: they were, and for no other client.
@@ -135,17 +144,21 @@ impl ClientPause {
 }
 
 impl PauseControl for ClientPause {
-    fn pause(&self) -> Result<(), String> {
-        let answer = self.ticks.pause().wait(TIMEOUT);
-        // A thread that is blocked now pauses later.
-        if answer != Err(Unacknowledged::Never)
-            && let Some(goal) = self.heartbeat.active_goal()
-        {
-            self.holders.hold(self.client, goal);
-        }
-        answer.map_err(reason)?;
-        tracing::warn!("{}: ticks are paused", self.client);
-        Ok(())
+    fn pause(&self, goal: NavigationId) -> Result<(), String> {
+        // First, so that another client which ends its own pause meanwhile does not end this one.
+        self.holders.hold(self.client, goal, self.heartbeat.active_goal());
+        let refusal = match self.ticks.pause(goal).wait(TIMEOUT) {
+            Ok(true) => {
+                tracing::warn!("{}: ticks are paused", self.client);
+                return Ok(());
+            }
+            Ok(false) => NOT_RUNNING.to_owned(),
+            // A thread that is blocked now pauses later.
+            Err(Unacknowledged::NotYet) => return Err(reason(Unacknowledged::NotYet)),
+            Err(Unacknowledged::Never) => reason(Unacknowledged::Never),
+        };
+        self.holders.take_back(self.client, goal);
+        Err(refusal)
     }
 
     fn release(&self) -> Result<(), String> {
@@ -181,8 +194,23 @@ fn reason(unacknowledged: Unacknowledged) -> String {
 mod tests {
     use super::Client::{Groot2, Page, Program};
     use super::*;
+    use crate::bt::Time;
     use crate::goal::GoalId;
-    use crate::navigator::NavigatorKind;
+    use crate::nav::testing::Bench;
+    use crate::nav::{Settings, World};
+    use crate::navigator::{Navigator, NavigatorKind, Options, TickClock, TickThread};
+
+    struct StoppedClock;
+
+    impl TickClock for StoppedClock {
+        fn now(&self) -> Time {
+            Time::ZERO
+        }
+
+        fn wall_time_until(&self, _: Time) -> Duration {
+            Duration::from_secs(60)
+        }
+    }
 
     fn goal(number: u8) -> NavigationId {
         NavigationId {
@@ -194,10 +222,11 @@ mod tests {
     #[test]
     fn a_client_ends_its_own_pause_only() {
         let holders = PauseHolders::default();
-        holders.hold(Page, goal(1));
+        let running = Some(goal(1));
+        holders.hold(Page, goal(1), running);
         assert!(!holders.release(Groot2(1667), Some(goal(1))), "Groot2 has gone");
         assert!(holders.holds(Page, Some(goal(1))));
-        holders.hold(Groot2(1667), goal(1));
+        holders.hold(Groot2(1667), goal(1), running);
         assert!(
             !holders.release(Page, Some(goal(1))),
             "the page was closed at a breakpoint"
@@ -209,14 +238,36 @@ mod tests {
     #[test]
     fn a_resume_and_the_end_of_the_goal_end_all_pauses() {
         let holders = PauseHolders::default();
-        holders.hold(Program, goal(1));
+        holders.hold(Program, goal(1), Some(goal(1)));
         holders.release_all();
         assert!(!holders.holds(Program, Some(goal(1))));
-        holders.hold(Page, goal(1));
+        holders.hold(Page, goal(1), Some(goal(1)));
         let next = Some(goal(2));
         assert!(!holders.holds(Page, next) && !holders.holds(Page, None));
-        holders.hold(Program, goal(2));
+        holders.hold(Program, goal(2), next);
         assert!(!holders.release(Page, next), "it paused an earlier goal");
         assert!(holders.release(Program, next));
+    }
+
+    #[test]
+    fn a_pause_of_a_goal_that_runs_no_longer_is_refused_and_leaves_the_others_as_they_are() {
+        let (heartbeat, holders) = (Heartbeat::new(), PauseHolders::default());
+        let world = World::new(Bench::new("<AlwaysSuccess/>").link(), Settings::default());
+        let thread = TickThread::start(
+            move |_| Navigator::new(world, Options::default()),
+            Arc::new(StoppedClock),
+            heartbeat.clone(),
+            || (),
+        );
+        let ticks = thread.unwrap();
+        let page = ClientPause::new(Page, ticks.handle().clone(), heartbeat.clone(), holders.clone());
+        // The tree of goal 2 runs, as far as the clients know.
+        heartbeat.set_goal(goal(2));
+        holders.hold(Program, goal(2), Some(goal(2)));
+        for late in [goal(1), goal(2)] {
+            assert_eq!(page.pause(late), Err(NOT_RUNNING.to_owned()));
+            assert!(!page.is_held());
+            assert!(page.of(Program).is_held());
+        }
     }
 }

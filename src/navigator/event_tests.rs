@@ -87,7 +87,7 @@ fn a_goal_for_the_running_tree_brings_a_tick() {
 fn an_event_brings_no_tick_while_ticks_are_paused() {
     let mut remote = remote(true);
     remote.turn(Plan::endless);
-    remote.thread.handle().pause().wait(TIMEOUT).unwrap();
+    remote.pause(1);
     remote.clock.advance(5);
     assert_eq!(remote.ticks_of(|remote| remote.event()), 0);
 }

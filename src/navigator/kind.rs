@@ -21,6 +21,11 @@ impl NavigatorKind {
         }
     }
 
+    /// The kind with this action name.
+    pub fn of_action(action: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.action() == action)
+    }
+
     /// The parameter with the default tree file.
     pub fn tree_parameter(self) -> &'static str {
         match self {

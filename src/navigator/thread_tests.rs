@@ -142,6 +142,12 @@ impl Remote {
         tree
     }
 
+    /// Pauses the ticks of a goal that runs.
+    pub(super) fn pause(&self, number: u8) {
+        let paused = self.thread.handle().pause(navigation(number));
+        assert_eq!(paused.wait(TIMEOUT), Ok(true));
+    }
+
     pub(super) fn is_running(&self) -> bool {
         let tick_status = self.thread.handle().tick_status().wait(TIMEOUT).unwrap();
         tick_status.navigator.is_running
@@ -208,7 +214,7 @@ fn g10_what_a_period_took_counts_all_that_the_thread_did_in_it() {
 fn a_pause_is_acknowledged_after_the_last_tick() {
     let mut remote = Remote::new();
     remote.turn(Plan::endless);
-    remote.thread.handle().pause().wait(TIMEOUT).unwrap();
+    remote.pause(1);
     let ticks = remote.ticks();
     assert!(ticks >= 3);
     remote.periods(5);
@@ -226,7 +232,7 @@ fn a_paused_tree_gets_one_tick_for_each_step() {
     assert_eq!(handle.step().wait(TIMEOUT), Ok(false), "no tree runs");
     remote.turn(Plan::endless);
     assert_eq!(handle.step().wait(TIMEOUT), Ok(false), "ticks are not paused");
-    handle.pause().wait(TIMEOUT).unwrap();
+    remote.pause(1);
     let before = handle.tick_status().wait(TIMEOUT).unwrap().statistics;
     let ticks = remote.ticks();
     for step in 1..=3 {
@@ -247,13 +253,10 @@ fn a_paused_tree_gets_one_tick_for_each_step() {
 fn g6_a_pause_ends_with_its_goal_or_with_a_newer_one() {
     let mut remote = Remote::new();
     let handle = remote.thread.handle().clone();
-    handle.pause().wait(TIMEOUT).unwrap();
-    assert!(
-        !handle.tick_status().wait(TIMEOUT).unwrap().is_paused,
-        "no goal runs"
-    );
+    assert_eq!(handle.pause(navigation(1)).wait(TIMEOUT), Ok(false), "no goal runs");
+    assert!(!handle.tick_status().wait(TIMEOUT).unwrap().is_paused);
     remote.turn(Plan::endless);
-    handle.pause().wait(TIMEOUT).unwrap();
+    remote.pause(1);
     let ticks = remote.ticks();
     // The same tree: the newer goal replaces the paused one without a halt.
     let tree = load(&registry(), r#"<Spin spin_dist="1.0"/>"#);
@@ -281,7 +284,7 @@ fn cancel_of_another_client(not_ticked: impl Fn(&mut Remote)) -> (Remote, Arc<Tr
 
 #[test]
 fn g3_a_cancel_of_another_client_ends_a_navigation_that_is_not_ticked_and_no_later_one() {
-    let pause = |remote: &mut Remote| remote.thread.handle().pause().wait(TIMEOUT).unwrap();
+    let pause = |remote: &mut Remote| remote.pause(1);
     for not_ticked in [pause as fn(&mut Remote), |_| ()] {
         let (mut remote, tree) = cancel_of_another_client(not_ticked);
         remote.goal(2, &tree);
@@ -289,6 +292,22 @@ fn g3_a_cancel_of_another_client_ends_a_navigation_that_is_not_ticked_and_no_lat
         assert!(remote.is_running(), "{:?}", remote.reports.try_recv());
         assert_eq!(remote.bench.active("spin"), 1);
     }
+}
+
+#[test]
+fn a_pause_is_for_its_goal_and_for_no_later_one() {
+    let mut remote = Remote::new();
+    let handle = remote.thread.handle().clone();
+    let tree = remote.turn(Plan::endless);
+    remote.goal(2, &tree);
+    remote.periods(1);
+    // The client has looked before goal 2 came.
+    assert_eq!(handle.pause(navigation(1)).wait(TIMEOUT), Ok(false));
+    assert!(!handle.tick_status().wait(TIMEOUT).unwrap().is_paused);
+    // A late pause of an earlier goal changes nothing for the one that is paused.
+    remote.pause(2);
+    assert_eq!(handle.pause(navigation(1)).wait(TIMEOUT), Ok(false));
+    assert!(handle.tick_status().wait(TIMEOUT).unwrap().is_paused);
 }
 
 #[test]
@@ -455,7 +474,7 @@ fn a_stop_is_acknowledged_when_everything_has_stopped_and_then_the_thread_ends()
     remote.ended.recv_timeout(TIMEOUT).unwrap();
     assert!(remote.thread.is_finished(), "who is told may look");
     assert_eq!(
-        remote.thread.handle().pause().wait(TIMEOUT),
+        remote.thread.handle().pause(navigation(1)).wait(TIMEOUT),
         Err(Unacknowledged::Never)
     );
 }
@@ -536,7 +555,7 @@ fn a_paused_simulation_does_not_keep_a_goal_waiting_for_a_transform() {
 fn a_pause_does_not_keep_a_goal_waiting_for_a_transform() {
     let mut remote = Remote::new();
     remote.turn(Plan::endless);
-    remote.thread.handle().pause().wait(TIMEOUT).unwrap();
+    remote.pause(1);
     remote.goal_to_nowhere(2);
     assert_eq!(remote.bench.active("spin"), 1);
 }

@@ -46,6 +46,9 @@ pub(super) enum Effect {
 const SHARED_UID: &str = "the tree has too many nodes for Groot2: from the 65,535th on, they share one UID and can have no \
                           breakpoint";
 
+/// The values of `desired_status`. Hooks are kept as they come, and kept text is memory.
+const STATUSES: [&str; 6] = ["", "IDLE", "RUNNING", "SUCCESS", "FAILURE", "SKIPPED"];
+
 /// The reply for a hook that does not exist.
 const NOT_FOUND: &str = "Node ID not found";
 
@@ -74,6 +77,9 @@ impl Hooks {
             }
             if hook.mode > 1 || hook.position > 1 {
                 return Err("mode and position are 0 or 1".to_owned());
+            }
+            if !STATUSES.contains(&hook.desired_status.as_str()) {
+                return Err("desired_status is the name of a status, such as SKIPPED".to_owned());
             }
             if hook.mode == 1 {
                 return Err(
@@ -158,6 +164,11 @@ impl Hooks {
         self.reached.is_some()
     }
 
+    /// The hook was reached, and the tree is not paused. A hook for once stays.
+    pub(super) fn miss_reached(&mut self) {
+        self.reached = None;
+    }
+
     /// The tree runs on although it was not unlocked: there is a newer goal, or another client has resumed it.
     pub(super) fn forget_reached(&mut self) {
         self.leave(self.reached, Effect::Nothing);
@@ -179,6 +190,21 @@ impl Hooks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hook_keeps_no_text_but_the_name_of_a_status() {
+        let insert = |status: &str| {
+            let json = format!(
+                r#"{{"enabled":true,"uid":1,"mode":0,"once":false,"desired_status":"{status}","position":0}}"#
+            );
+            Hooks::default().insert(json.as_bytes(), 3)
+        };
+        for status in STATUSES {
+            assert!(insert(status).is_ok(), "{status}");
+        }
+        let refusal = insert(&"x".repeat(100_000)).unwrap_err();
+        assert_eq!(refusal, "desired_status is the name of a status, such as SKIPPED");
+    }
 
     #[test]
     fn the_nodes_that_share_a_uid_have_no_hooks() {

@@ -10,6 +10,7 @@ use super::transitions::Transitions;
 use super::tree_xml::{order, tree_xml, uid};
 use crate::bt::{NodeIndex, NodeStatus, Registry, Time, TreeDef};
 use crate::monitor::pause::PauseControl;
+use crate::navigator::{NavigationId, NavigatorKind};
 use crate::record::stored::{StoredNavigation, StoredRecord};
 
 /// Time without a request after which the client counts as gone: its breakpoints are disabled and the tree runs on.
@@ -37,6 +38,8 @@ pub(super) struct Publisher {
 
 /// The tree that runs or ran.
 struct PublishedTree {
+    /// The goal that it runs for. The tick thread may have another one already.
+    goal: NavigationId,
     def: Arc<TreeDef>,
     xml: Vec<u8>,
     order: Vec<NodeIndex>,
@@ -63,11 +66,18 @@ impl Publisher {
 
     /// A navigation begins.
     pub(super) fn begin(&mut self, def: &Arc<TreeDef>, navigation: &StoredNavigation) {
+        let Some(kind) = NavigatorKind::of_action(&navigation.action) else {
+            return;
+        };
+        let goal = NavigationId {
+            kind,
+            goal: navigation.goal,
+        };
         let board = Board::new(navigation, def);
         // A pause does not outlast its goal.
         self.hooks.forget_reached();
         match &mut self.tree {
-            Some(tree) if Arc::ptr_eq(&tree.def, def) => tree.board = board,
+            Some(tree) if Arc::ptr_eq(&tree.def, def) => (tree.goal, tree.board) = (goal, board),
             _ => {
                 if self.tree.is_some() {
                     self.uuid = random_uuid();
@@ -75,6 +85,7 @@ impl Publisher {
                     self.transitions = Transitions::default();
                 }
                 self.tree = Some(PublishedTree {
+                    goal,
                     def: Arc::clone(def),
                     xml: tree_xml(def, &self.registry).into_bytes(),
                     order: order(def),
@@ -99,6 +110,7 @@ impl Publisher {
                 self.transitions.add(time, uid, *to);
                 self.reach(uid, *from, *to);
             }
+            StoredRecord::Replaced { goal, .. } => tree.goal.goal = *goal,
             StoredRecord::Wrote { slot, value, .. } => tree.board.write(*slot, value.as_ref()),
             StoredRecord::Key { slot, scope, key } => tree.board.add_key(*slot, *scope, key),
             _ => {}
@@ -113,11 +125,16 @@ impl Publisher {
         let begins = from != NodeStatus::Running && to != NodeStatus::Idle;
         let is_reached =
             (begins && self.hooks.reach(uid, 0)) || (to.is_completed() && self.hooks.reach(uid, 1));
-        if !is_reached {
+        let Some(tree) = self.tree.as_ref().filter(|_| is_reached) else {
             return;
-        }
-        if let Err(reason) = self.pause.pause() {
+        };
+        if let Err(reason) = self.pause.pause(tree.goal) {
             tracing::warn!("Groot2: the breakpoint at node {uid} does not pause the tree: {reason}");
+            if !self.pause.is_held() {
+                // The tree runs on: there is nothing to unlock.
+                self.hooks.miss_reached();
+                return;
+            }
         }
         let mut number = [0; 4];
         let _ = getrandom::fill(&mut number);

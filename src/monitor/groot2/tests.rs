@@ -9,8 +9,10 @@ use std::time::Duration;
 use super::{Endpoint, Listeners};
 use crate::bt::builder::{forest, inverter, leaf, sequence, subtree, tree};
 use crate::bt::{HaltReason, Registry, Time, Tree, compile};
+use crate::goal::GoalId;
 use crate::monitor::pause::PauseControl;
 use crate::monitor::web::shown;
+use crate::navigator::{NavigationId, NavigatorKind};
 use crate::record::event::{Event, Navigation};
 use crate::record::stored::StoredRecord;
 use crate::record::{Stream, Tracer};
@@ -23,13 +25,24 @@ enum Act {
     Release,
 }
 
-/// Remembers what was asked of it, and whether the pause is held.
-#[derive(Clone, Default)]
-struct Acts(Arc<Mutex<(Vec<Act>, bool)>>);
+/// Remembers what was asked of it, whether the pause is held, and the goal whose tree runs.
+#[derive(Clone)]
+struct Acts(Arc<Mutex<(Vec<Act>, bool, NavigationId)>>);
+
+/// The ID of a goal.
+fn goal(number: u8) -> NavigationId {
+    NavigationId {
+        kind: NavigatorKind::ToPose,
+        goal: GoalId([number; 16]),
+    }
+}
 
 impl PauseControl for Acts {
-    fn pause(&self) -> Result<(), String> {
+    fn pause(&self, goal: NavigationId) -> Result<(), String> {
         let mut acts = self.0.lock().unwrap();
+        if goal != acts.2 {
+            return Err("this goal runs no longer".to_owned());
+        }
         acts.0.push(Act::Pause);
         acts.1 = true;
         Ok(())
@@ -85,7 +98,7 @@ impl Rig {
     }
 
     fn with_idle_limit(idle_limit: Duration) -> Self {
-        let acts = Acts::default();
+        let acts = Acts(Arc::new(Mutex::new((Vec::new(), false, goal(1)))));
         let endpoint = Endpoint::new(Box::new(acts.clone()), registry()).with_idle_limit(idle_limit);
         // Another test may take the next port in between.
         let listeners = (0..100).find_map(|_| Listeners::bind_any().ok()).unwrap();
@@ -111,7 +124,12 @@ impl Rig {
 
     /// Begins a navigation with the tree.
     fn begin(&mut self) {
-        let navigation = Navigation::of_tree(&mut self.tree);
+        self.begin_goal(1);
+    }
+
+    fn begin_goal(&mut self, number: u8) {
+        let mut navigation = Navigation::of_tree(&mut self.tree);
+        navigation.goal = goal(number).goal;
         let def = Arc::clone(&navigation.tree);
         let StoredRecord::Began(stored) = StoredRecord::of(&Event::Began(Box::new(navigation))) else {
             panic!("not the beginning");
@@ -411,6 +429,37 @@ fn a_breakpoint_pauses_again_after_another_client_has_resumed() {
         rig.acts.0.lock().unwrap().1 = false;
         rig.tree.halt(HaltReason::Preempted, Time::from_millis(rig.time));
     }
+}
+
+#[test]
+fn a_breakpoint_pauses_its_own_goal_only() {
+    let mut rig = Rig::new();
+    rig.begin();
+    let mut client = rig.client();
+    client.content(b'I', Some(&hook(1, 0, true)));
+    // The records are late: goal 2 runs already.
+    rig.acts.0.lock().unwrap().2 = goal(2);
+    rig.tick();
+    assert!(rig.acts().is_empty());
+    assert!(client.content(b'D', None).len() > 2, "it was not reached");
+    rig.tree.halt(HaltReason::Preempted, Time::from_millis(rig.time));
+    rig.begin_goal(2);
+    rig.tick();
+    assert_eq!(rig.acts(), [Act::Pause]);
+    client.content(b'A', None);
+    assert_eq!(rig.acts(), [Act::Release]);
+    // A goal that goes on with the tree.
+    client.content(b'I', Some(&hook(1, 0, true)));
+    rig.acts.0.lock().unwrap().2 = goal(3);
+    let replaced = StoredRecord::Replaced {
+        goal: goal(3).goal,
+        poses: Vec::new(),
+        accepted: Time::ZERO,
+    };
+    rig.endpoint.take(Time::from_millis(rig.time), &replaced);
+    rig.tree.halt(HaltReason::Preempted, Time::from_millis(rig.time));
+    rig.tick();
+    assert_eq!(rig.acts(), [Act::Pause]);
 }
 
 #[test]

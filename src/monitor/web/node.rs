@@ -271,7 +271,10 @@ impl NodeControls {
     fn try_act(&self, act: Act, goal: &str, client: Client) -> Result<(), String> {
         let ticks = &self.node_handles.ticks;
         match act {
-            Act::Pause => self.pause.of(client).pause(),
+            Act::Pause => {
+                let active = self.node_handles.heartbeat.active_goal();
+                self.pause.of(client).pause(active.ok_or("no goal runs")?)
+            }
             Act::Resume => self.pause.of(client).resume(),
             Act::Step if wait(&ticks.step())? => {
                 tracing::warn!("{client}: one tick of the paused tree");

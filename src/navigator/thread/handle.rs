@@ -141,15 +141,16 @@ impl Handle {
         }
     }
 
-    /// Pauses the ticks of the current goal, if there is one. After the acknowledgement, no node is ticked until
-    /// [`Handle::resume`], the end of the goal or a newer goal; goals on servers continue.
-    pub fn pause(&self) -> Pending<()> {
-        self.ask(|reply| Message::Pause(true, reply))
+    /// Pauses the ticks of a goal. After the answer, no node is ticked until [`Handle::resume`], the end of the goal or
+    /// a newer goal; goals on servers continue. The answer is false if the goal's tree does not run: then nothing is
+    /// paused, neither now nor later.
+    pub fn pause(&self, goal: NavigationId) -> Pending<bool> {
+        self.ask(|reply| Message::Pause(goal, reply))
     }
 
     /// Resumes ticks.
     pub fn resume(&self) -> Pending<()> {
-        self.ask(|reply| Message::Pause(false, reply))
+        self.ask(Message::Resume)
     }
 
     /// Ticks a paused tree once. The answer is false if no tree runs, or if ticks are not paused.

@@ -78,8 +78,10 @@ enum Message {
     Wake,
     /// Something that a tree may wait for has happened; see [`Handle::event`].
     Event,
-    /// Pauses or resumes ticks. The tree keeps its state, and its goals continue.
-    Pause(bool, Sender<()>),
+    /// Pauses the ticks of this goal. The tree keeps its state, and its goals continue. Replies whether its tree runs.
+    Pause(NavigationId, Sender<bool>),
+    /// Resumes ticks.
+    Resume(Sender<()>),
     /// Ticks a paused tree once. Replies whether there is one.
     Step(Sender<bool>),
     /// Ends the current goal and those up to an arrival number. Replies when everything has stopped, or at its

@@ -176,9 +176,18 @@ impl Loop {
                 self.has_event.store(false, Ordering::Release);
                 self.event_waits = self.navigator.options().tick_on_event;
             }
-            Message::Pause(paused, reply) => {
-                self.paused = self.navigator.running_goal().filter(|_| paused);
-                // Paused ticks do not count as missed.
+            Message::Pause(goal, reply) => {
+                // Another goal may have taken its place since the client looked.
+                let is_running = self.navigator.running_goal() == Some(goal);
+                if is_running {
+                    self.paused = Some(goal);
+                    // Paused ticks do not count as missed.
+                    self.schedule = None;
+                }
+                let _ = reply.send(is_running);
+            }
+            Message::Resume(reply) => {
+                self.paused = None;
                 self.schedule = None;
                 let _ = reply.send(());
             }
