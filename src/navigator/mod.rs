@@ -102,4 +102,4 @@ pub use thread::{
     AdmissionPermit, Handle, Pending, TickClock, TickStatistics, TickStatus, TickThread, Unacknowledged,
 };
 pub use tree_loader::load_trees;
-pub use watchdog::Watchdog;
+pub use watchdog::{Watchdog, cancel_without_ticks};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Handle, Heartbeat, TreeLibrary};
+use crate::job::JobRegistry;
 use crate::record::Totals;
 use crate::record::stream::Subscribe;
 use crate::ros::{Clock, GoalTrackerHandle, RosHandle};
@@ -21,6 +22,8 @@ pub struct NodeHandles {
     pub ticks: Handle,
     /// The heartbeat of the tick thread.
     pub heartbeat: Heartbeat,
+    /// The jobs of the trees.
+    pub jobs: JobRegistry,
     /// The trees.
     pub library: Arc<TreeLibrary>,
     /// Makes readers of the event stream, and counts its records; `None` if nothing is recorded and the web page is off.

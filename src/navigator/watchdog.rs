@@ -101,12 +101,26 @@ impl Watchdog {
             (self.report)(
                 "tick thread is blocked and its goal is cancelled: the watchdog cancels all goals".to_owned(),
             );
-            (self.cancel_all_goals)();
-            self.jobs.cancel_all();
-            // Not earlier: when the tick thread reads this, the goals and jobs of its tree must be cancelled.
-            self.heartbeat.cancelled_externally(goal);
+            cancel_without_ticks(goal, &self.heartbeat, &self.jobs, &mut self.cancel_all_goals);
         }
     }
+}
+
+/// Cancels the goals and jobs of the tree of a goal without the tick thread, if its cancel still waits for the thread: a
+/// leaf blocks it. The thread halts the tree when it answers again.
+pub fn cancel_without_ticks(
+    goal: NavigationId,
+    heartbeat: &Heartbeat,
+    jobs: &JobRegistry,
+    cancel_all_goals: impl FnOnce(),
+) {
+    if heartbeat.waiting_cancel() != Some(goal) {
+        return;
+    }
+    cancel_all_goals();
+    jobs.cancel_all();
+    // Not earlier: when the tick thread reads this, the goals and jobs of its tree must be cancelled.
+    heartbeat.cancelled_externally(goal);
 }
 
 fn blocked_message(leaf: Option<&str>, time: Duration) -> String {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::goal::{NavigationResult, TerminalStatus};
 use super::test_harness::{load, navigation, registry, request};
 use super::thread_tests::{Remote, TIMEOUT};
-use super::{Heartbeat, NavigatorKind, Unacknowledged, Watchdog};
+use super::{Heartbeat, NavigatorKind, Unacknowledged, Watchdog, cancel_without_ticks};
 use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Registry, Tick, TreeDef};
 use crate::job::{JobRegistry, Threads, register_function};
 use crate::msg::action::Spin;
@@ -450,6 +450,29 @@ fn an_operator_keeps_the_next_goal_from_its_start_while_the_robot_stops_for_it()
     assert!(!remote.is_running());
     assert_eq!(remote.bench.active("spin"), 0);
     assert_eq!(remote.heartbeat.current_goal(), None);
+}
+
+#[test]
+fn g8_an_operator_stops_the_robot_without_a_watchdog_although_a_leaf_blocks_the_tick_thread() {
+    let mut kept = BlockedTree::new();
+    kept.remote.goal(1, &kept.tree);
+    kept.keep();
+    drop(kept.watchdog);
+    let (heartbeat, jobs) = (&kept.remote.heartbeat, &kept.remote.jobs);
+    cancel_without_ticks(navigation(1), heartbeat, jobs, || panic!("no cancel was requested"));
+    let handle = kept.remote.thread.handle();
+    let ended = handle.end_goal(navigation(1), "by an operator").unwrap();
+    assert_eq!(ended.wait(A_MOMENT), Err(Unacknowledged::NotYet));
+    cancel_without_ticks(navigation(1), heartbeat, jobs, kept.remote.bench.halting());
+    kept.remote.bench.wait(10);
+    assert_eq!(kept.remote.bench.active("spin"), 0);
+    kept.release.send(()).unwrap();
+    let (_, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!(report, NavigationResult::stopped("by an operator"));
+    // The thread has processed the cancel: the next goal is left alone.
+    cancel_without_ticks(navigation(1), &kept.remote.heartbeat, &kept.remote.jobs, || {
+        panic!("nothing waits")
+    });
 }
 
 /// The state of a leaf. Its drop blocks.

@@ -14,9 +14,13 @@ use super::run_head::stored_problems;
 use super::site::{Act, Controls, Site};
 use super::token::Token;
 use super::{Feed, server};
-use crate::monitor::pause::{Client, ClientPause, PauseControl, TIMEOUT, wait};
+use crate::bt::HaltReason;
+use crate::monitor::pause::{Client, ClientPause, NOT_RUNNING, PauseControl, TIMEOUT, wait};
 use crate::monitor::running::MonitorsEnd;
-use crate::navigator::{MonitorSettings, NodeHandles, Pending, StartError, TickStatus, Unacknowledged};
+use crate::navigator::{
+    MonitorSettings, NavigationId, NodeHandles, Pending, StartError, TickStatus, Unacknowledged,
+    cancel_without_ticks,
+};
 use crate::record::Totals;
 use crate::robot_name;
 
@@ -268,6 +272,19 @@ struct NodeControls {
 }
 
 impl NodeControls {
+    /// A leaf blocks the tick thread, and the robot must still stop. The watchdog would do it later, if there is one.
+    fn cancel_without_ticks(&self, goal: NavigationId) {
+        let NodeHandles {
+            heartbeat,
+            jobs,
+            goal_tracker,
+            ..
+        } = &self.node_handles;
+        cancel_without_ticks(goal, heartbeat, jobs, || {
+            goal_tracker.halt_all(HaltReason::GoalCanceled);
+        });
+    }
+
     fn try_act(&self, act: Act, goal: &str, client: Client) -> Result<(), String> {
         let ticks = &self.node_handles.ticks;
         match act {
@@ -283,17 +300,17 @@ impl NodeControls {
             Act::Step => Err("no tree is paused".to_owned()),
             Act::Cancel => {
                 let current = self.node_handles.heartbeat.current_goal();
-                let wanted = current.filter(|current| current.goal.to_string() == goal);
-                let ended = wanted.and_then(|wanted| ticks.end_goal(wanted, BY_OPERATOR));
-                match ended.map(|ended| ended.wait(TIMEOUT)) {
-                    None | Some(Ok(false)) => Err("this goal runs no longer".to_owned()),
-                    Some(Err(Unacknowledged::Never)) => Err("the tick thread has ended".to_owned()),
-                    // A leaf blocks the tick thread. The watchdog stops the robot.
-                    Some(Ok(true) | Err(Unacknowledged::NotYet)) => {
-                        tracing::warn!("{client}: the navigation goal is cancelled");
-                        Ok(())
-                    }
+                let current = current.filter(|current| current.goal.to_string() == goal);
+                let current = current.ok_or(NOT_RUNNING)?;
+                let ended = ticks.end_goal(current, BY_OPERATOR).ok_or(NOT_RUNNING)?;
+                match ended.wait(TIMEOUT) {
+                    Ok(true) => {}
+                    Ok(false) => return Err(NOT_RUNNING.to_owned()),
+                    Err(Unacknowledged::Never) => return Err("the tick thread has ended".to_owned()),
+                    Err(Unacknowledged::NotYet) => self.cancel_without_ticks(current),
                 }
+                tracing::warn!("{client}: the navigation goal is cancelled");
+                Ok(())
             }
         }
     }

@@ -219,6 +219,7 @@ impl Node {
             goal_tracker: goal_tracker.handle().clone(),
             ticks: ticks.handle().clone(),
             heartbeat,
+            jobs: jobs.clone(),
             library: Arc::clone(&parameters.library),
             records: recorder.as_ref().map(Recorder::records),
         };
