@@ -25,6 +25,8 @@ struct Shared {
     run: Mutex<Run>,
     /// Increments with each change of `run`.
     version: watch::Sender<u64>,
+    /// Counts the readers that can act.
+    pages: watch::Sender<()>,
 }
 
 #[derive(Debug)]
@@ -85,6 +87,7 @@ impl Feed {
                 node: (0, "null".into()),
             }),
             version: watch::Sender::new(0),
+            pages: watch::Sender::new(()),
         }))
     }
 
@@ -140,6 +143,16 @@ impl Feed {
     /// Whether a client reads.
     pub fn is_watched(&self) -> bool {
         self.0.version.receiver_count() > 0
+    }
+
+    /// Whether a page reads, which can end a pause. Other readers, such as `navtree top`, cannot.
+    pub fn has_page(&self) -> bool {
+        self.0.pages.receiver_count() > 0
+    }
+
+    /// A page reads until the drop of the result.
+    pub(super) fn begin_page(&self) -> watch::Receiver<()> {
+        self.0.pages.subscribe()
     }
 
     fn notify(&self) {

@@ -192,7 +192,7 @@ impl Watched {
         let is_watched = feed.is_watched();
         let is_over = self
             .pause_watch
-            .is_over(self.pause.is_held(), is_watched, Instant::now());
+            .is_over(self.pause.is_held(), feed.has_page(), Instant::now());
         if is_over {
             tracing::warn!("web page: the last page was closed, so its pause ends");
             if let Err(reason) = self.pause.release() {

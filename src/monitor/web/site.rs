@@ -27,6 +27,10 @@ const STALLED: Duration = Duration::from_secs(30);
 /// Size of what a client gets at once.
 const CHUNK: usize = 256 * 1024;
 
+/// The key in the query of the page's request for events. A header of the browser would not do: it sends none to a robot's address
+/// without encryption.
+const PAGE: &str = "page";
+
 /// The comment in the stream of events after all that had happened before the client connected.
 pub(in crate::monitor) const UP_TO_DATE: &str = ": up to date\n\n";
 
@@ -177,7 +181,12 @@ impl Site {
                 let names = names(&self.robots);
                 Ok(text(StatusCode::OK, "application/json", names.into()))
             }
-            "/events" if *request.method() == Method::GET => Ok(events(robot, visitor)),
+            "/events" if *request.method() == Method::GET => {
+                let query = request.uri().query().unwrap_or_default();
+                let mut keys = query.split('&').map(|pair| pair.trim_end_matches('='));
+                let is_page = keys.any(|key| key == PAGE);
+                Ok(events(robot, visitor, is_page))
+            }
             "/metrics" if is_read => metrics(robot),
             _ => match path.strip_prefix("/act/") {
                 Some(name) if *request.method() == Method::POST => act(robot, name, client_of(request)),
@@ -216,11 +225,16 @@ fn act(robot: &Robot, path: &str, client: Client) -> Result<Response<ResponseBod
     })
 }
 
-fn events(robot: &Robot, visitor: &Visitor) -> Response<ResponseBody> {
+fn events(robot: &Robot, visitor: &Visitor, is_page: bool) -> Response<ResponseBody> {
     let (events, receiver) = mpsc::channel(1);
     let (alive, ended) = mpsc::channel(1);
     visitor.begin_events(alive);
-    tokio::spawn(send_events(robot.feed.clone(), events, ended));
+    let page = is_page.then(|| robot.feed.begin_page());
+    let sent = send_events(robot.feed.clone(), events, ended);
+    tokio::spawn(async move {
+        sent.await;
+        drop(page);
+    });
     let mut response = Response::new(ResponseBody::Events(receiver));
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(CONTENT_TYPE, kind);

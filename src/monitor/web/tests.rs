@@ -106,9 +106,13 @@ impl Rig {
 
     /// Opens the stream of events.
     fn events(&self) -> TcpStream {
+        self.events_of("/events")
+    }
+
+    fn events_of(&self, path: &str) -> TcpStream {
         let mut stream = self.connect();
         let request = format!(
-            "GET /events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n",
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n",
             self.address
         );
         stream.write_all(request.as_bytes()).unwrap();
@@ -288,6 +292,25 @@ fn clients_are_bounded_in_number_and_make_room_when_they_go() {
         assert!(Instant::now() < deadline);
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn a_reader_that_cannot_act_is_no_page() {
+    let rig = rig();
+    // `navtree top`.
+    let mut reader = rig.events();
+    read_until(&mut reader, "event: run");
+    assert!(rig.feed.is_watched() && !rig.feed.has_page());
+    let mut page = rig.events_of("/events?page");
+    read_until(&mut page, "event: run");
+    assert!(rig.feed.has_page());
+    drop(page);
+    let deadline = Instant::now() + TIMEOUT;
+    while rig.feed.has_page() {
+        assert!(Instant::now() < deadline);
+        std::thread::yield_now();
+    }
+    assert!(rig.feed.is_watched());
 }
 
 #[test]

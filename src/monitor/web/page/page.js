@@ -116,9 +116,9 @@ let token = decodeURIComponent(location.hash.slice(1));
 const chosenRobot = new URLSearchParams(location.search).get("robot");
 
 // Asks the server about the chosen robot.
-function ask(path, options) {
-  const query = chosenRobot === null ? "" : `?${new URLSearchParams({ robot: chosenRobot })}`;
-  return fetch(path + query, { headers: { Authorization: `Bearer ${token}` }, cache: "no-store", ...options });
+function ask(path, options, parameters = {}) {
+  const query = new URLSearchParams(chosenRobot === null ? parameters : { ...parameters, robot: chosenRobot });
+  return fetch(`${path}?${query}`, { headers: { Authorization: `Bearer ${token}` }, cache: "no-store", ...options });
 }
 
 // Offers the robots of the process, if there are several. Another robot is another address, which can be kept and sent.
@@ -131,7 +131,7 @@ async function listRobots() {
 
 async function connect() {
   await listRobots();
-  const response = await ask("events");
+  const response = await ask("events", {}, { page: "" });
   if (response.status === 401) { askToken(); return false; }
   if (!response.ok) throw new Error(await response.text());
   isConnected = true;
