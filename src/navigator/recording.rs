@@ -7,7 +7,7 @@ use super::goal::NavigationResult;
 use super::session::Session;
 use super::{NavigatorKind, Options};
 use crate::bt::{Time, Tree};
-use crate::msg::Stamp;
+use crate::goal::GoalId;
 use crate::nav::World;
 use crate::record::event::{End, Event, Navigation, NavigatorKeys, Replacement};
 use crate::record::{DiskState, RecordingFiles, Stream};
@@ -19,8 +19,8 @@ pub struct NavigationRecorder {
     /// Where failed navigations are written to; `None`: nowhere.
     files: Option<RecordingFiles>,
     disk: DiskState,
-    /// The recording of the current navigation.
-    current: Option<PathBuf>,
+    /// The current navigation: its first goal, and its recording. `None` if its beginning is not in the stream.
+    current: Option<(GoalId, Option<PathBuf>)>,
 }
 
 impl NavigationRecorder {
@@ -64,13 +64,10 @@ impl NavigationRecorder {
             checkpoint,
             world: world.checkpoint(),
         };
-        self.name(session, stamp);
-        self.stream.write(Event::Began(Box::new(navigation)));
-    }
-
-    fn name(&mut self, session: &Session, stamp: Stamp) {
         let files = self.files.as_ref();
-        self.current = files.map(|files| files.path(session.kind().action(), session.id().goal, stamp));
+        let path = files.map(|files| files.path(session.kind().action(), session.id().goal, stamp));
+        let is_written = self.stream.write(Event::Began(Box::new(navigation)));
+        self.current = is_written.then_some((session.id().goal, path));
     }
 
     /// Another goal takes the place of the goal of a running tree. Called before the first write for it.
@@ -89,34 +86,29 @@ impl NavigationRecorder {
     }
 
     /// The result of a navigation that is about to be sent, with the name of the recording if it will be written.
-    pub(crate) fn end(
-        &mut self,
-        session: &Session,
-        mut result: NavigationResult,
-        now: Time,
-    ) -> NavigationResult {
-        let recording = self.current.take();
-        if !self.stream.is_read() {
-            return result;
-        }
+    pub(crate) fn end(&mut self, session: &Session, result: NavigationResult, now: Time) -> NavigationResult {
+        let (first_goal, recording) = self.current.take().unwrap_or((session.id().goal, None));
+        let mut named = result.clone();
         if result.is_failure()
             && !self.disk.has_failed()
             && let Some(recording) = recording
         {
-            if !result.error_message.is_empty() {
-                result.error_message += "; ";
+            if !named.error_message.is_empty() {
+                named.error_message += "; ";
             }
-            result.error_message += &format!("recording: {}", recording.display());
+            named.error_message += &format!("recording: {}", recording.display());
         }
         self.stream.set_time(now);
-        self.stream.write(Event::Ended(Box::new(End {
+        let is_written = self.stream.write(Event::Ended(Box::new(End {
             goal: session.id().goal,
-            status: result.status,
-            has_failed: result.is_failure(),
-            error_code: result.error_code,
-            error_message: result.error_message.clone(),
+            first_goal,
+            status: named.status,
+            has_failed: named.is_failure(),
+            error_code: named.error_code,
+            error_message: named.error_message.clone(),
         })));
-        result
+        // Without this record, the recorder does not know that the navigation has failed.
+        if is_written { named } else { result }
     }
 
     /// The work of a tick.

@@ -16,6 +16,7 @@ use crate::msg::service::{ClearEntireCostmap, ClearEntireCostmapResponse};
 use crate::msg::{BatteryState, Header, Odometry, Path, Pose, PoseStamped, Stamp, Twist};
 use crate::nav::testing::Plan;
 use crate::nav::{Settings, World};
+use crate::record::event::Event;
 use crate::record::part::{PartFile, PartJob, PartProgress};
 use crate::record::recorder::{Limits, MemoryRecording, Recorder};
 use crate::record::replay::{Replay, StepKind};
@@ -558,6 +559,34 @@ fn a_failed_navigation_is_written_and_named_in_its_result() {
     recorder.finish();
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2);
     std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_result_names_no_recording_whose_beginning_or_end_is_lost() {
+    let names_recording = |is_full_at_begin: bool, is_full_at_end: bool| {
+        let mut rig = Rig::new();
+        let files = RecordingFiles {
+            directory: std::env::temp_dir(),
+            max_files: 3,
+            max_bytes: 1 << 30,
+        };
+        let stream = Stream::with_capacity(1000);
+        let mut distributor = stream.distribute();
+        let fill = |is_full: bool| while is_full && stream.write(Event::TickBegan) {};
+        let disk = DiskState::default();
+        rig.navigator
+            .record(NavigationRecorder::new(stream.clone(), Some(files), disk));
+        fill(is_full_at_begin);
+        let text = r#"<Sequence><Sleep msec="50"/><AlwaysFailure/></Sequence>"#;
+        rig.goal(1, &load(&registry(), text));
+        distributor.distribute();
+        fill(is_full_at_end);
+        rig.ticks(20);
+        rig.report().1.error_message.contains("recording: ")
+    };
+    assert!(names_recording(false, false));
+    assert!(!names_recording(true, false), "the beginning is lost");
+    assert!(!names_recording(false, true), "the end is lost");
 }
 
 #[test]

@@ -254,6 +254,8 @@ pub struct Replacement {
 pub struct End {
     /// The goal.
     pub goal: GoalId,
+    /// The goal with which the navigation began: that of its [`Navigation`].
+    pub first_goal: GoalId,
     /// The status for the client.
     pub status: TerminalStatus,
     /// Whether it failed. A navigation that somebody ended has not.

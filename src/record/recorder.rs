@@ -67,6 +67,12 @@ impl Recorder {
                 began.add_lost(batch.lost);
                 self.current = Some(began);
             }
+            if let Event::Ended(end) = &record.event
+                && let Some(unended) = self.current.take_if(|current| current.goal_id != end.first_goal)
+            {
+                // Its end is lost, and so is the beginning of the navigation that ends here.
+                ended.push(unended.with_names(&self.names));
+            }
             if let Some(current) = &mut self.current {
                 current.add(record);
                 current.trim(self.limits);
@@ -360,5 +366,70 @@ impl MemoryRecording {
             metadata.insert("error_message".to_owned(), end.error_message.clone());
         }
         metadata
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bt::builder::leaf;
+    use crate::bt::testing::Scene;
+    use crate::goal::TerminalStatus;
+    use crate::record::event::Navigation;
+
+    fn goal(number: u8) -> GoalId {
+        GoalId([number; 16])
+    }
+
+    fn began(number: u8) -> Event {
+        let mut tree = Scene::new(leaf("AlwaysFailure")).compile().unwrap();
+        let mut navigation = Navigation::of_tree(&mut tree);
+        navigation.goal = goal(number);
+        Event::Began(Box::new(navigation))
+    }
+
+    fn failed(first: u8, last: u8) -> Event {
+        Event::Ended(Box::new(End {
+            goal: goal(last),
+            first_goal: goal(first),
+            status: TerminalStatus::Aborted,
+            has_failed: true,
+            error_code: 0,
+            error_message: String::new(),
+        }))
+    }
+
+    /// The recordings of two batches. Records are lost between them.
+    fn recordings(first: Event, second: Event) -> Vec<MemoryRecording> {
+        let mut recorder = Recorder::new(Limits::default());
+        let batches = [(first, 0), (second, 2)].map(|(event, lost)| Batch {
+            records: [Record {
+                time: Time::ZERO,
+                event,
+            }]
+            .into(),
+            lost,
+        });
+        let ended = batches.iter().flat_map(|batch| recorder.take(batch)).collect();
+        assert!(!recorder.is_recording());
+        ended
+    }
+
+    #[test]
+    fn the_end_of_a_navigation_whose_beginning_is_lost_is_not_that_of_the_one_before() {
+        let [before] = &recordings(began(1), failed(2, 2))[..] else {
+            panic!("one navigation began");
+        };
+        assert_eq!((before.goal_id, before.lost), (goal(1), 2));
+        assert!(before.end.is_none() && !before.has_failed());
+    }
+
+    #[test]
+    fn a_navigation_that_a_newer_goal_has_taken_over_keeps_its_recording() {
+        let [whole] = &recordings(began(1), failed(1, 2))[..] else {
+            panic!("one navigation began");
+        };
+        assert_eq!(whole.goal_id, goal(1));
+        assert!(whole.has_failed());
     }
 }

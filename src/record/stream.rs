@@ -81,16 +81,18 @@ impl Stream {
         }
     }
 
-    /// Writes a record. Without a reader, it is dropped.
+    /// Writes a record. Returns false if it is dropped, because there is no reader or the queue is full.
     #[inline]
-    pub fn write(&self, event: Event) {
+    pub fn write(&self, event: Event) -> bool {
         if !self.is_read() {
-            return;
+            return false;
         }
         let time = Time::from_nanos(self.0.time.load(Ordering::Relaxed));
-        if self.0.queue.push(Record { time, event }).is_err() {
+        let is_written = self.0.queue.push(Record { time, event }).is_ok();
+        if !is_written {
             self.0.lost.fetch_add(1, Ordering::Relaxed);
         }
+        is_written
     }
 
     /// Makes the thread of the distributor empty the queue soon.

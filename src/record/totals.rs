@@ -223,6 +223,7 @@ mod tests {
             }));
         }
         stream.write(Event::Ended(Box::new(End {
+            first_goal: crate::goal::GoalId::ZERO,
             goal: crate::goal::GoalId::ZERO,
             status: TerminalStatus::Aborted,
             error_code: 105,

@@ -94,6 +94,9 @@ fn run(reader: &Reader, mut served: Vec<Served>, mut end: MonitorsEnd) -> std::i
         }
         loop {
             while let Some(batch) = reader.read() {
+                if batch.lost > 0 {
+                    served.iter().for_each(|one| one.endpoint.lose());
+                }
                 for record in batch.records.iter() {
                     served.iter_mut().for_each(|one| one.take(record));
                 }

@@ -34,6 +34,8 @@ pub(super) struct Publisher {
     last_request: Option<Time>,
     /// The time of the last record.
     now: Time,
+    /// Records were lost since the last beginning of a navigation: another tree may run by now.
+    has_lost: bool,
 }
 
 /// The tree that runs or ran.
@@ -61,6 +63,7 @@ impl Publisher {
             notifications: Vec::new(),
             last_request: None,
             now: Time::ZERO,
+            has_lost: false,
         }
     }
 
@@ -73,6 +76,7 @@ impl Publisher {
             kind,
             goal: navigation.goal,
         };
+        self.has_lost = false;
         let board = Board::new(navigation, def);
         // A pause does not outlast its goal.
         self.hooks.forget_reached();
@@ -96,10 +100,20 @@ impl Publisher {
         }
     }
 
+    /// Records are lost. What follows may be about another tree, where a breakpoint would pause at another node: it is left
+    /// out until a navigation begins.
+    pub(super) fn lose(&mut self) {
+        if !std::mem::replace(&mut self.has_lost, true) && self.tree.is_some() {
+            tracing::warn!("Groot2: records are lost, so it shows nothing new until the next navigation");
+        }
+    }
+
     /// Takes a record of the run.
     pub(super) fn take(&mut self, time: Time, record: &StoredRecord) {
         self.now = time;
-        let Some(tree) = &mut self.tree else { return };
+        let Some(tree) = self.tree.as_mut().filter(|_| !self.has_lost) else {
+            return;
+        };
         match record {
             StoredRecord::Changed { node, from, to } => {
                 if let Some(code) = tree.codes.get_mut(node.index()) {

@@ -118,6 +118,11 @@ impl Endpoint {
         self.publisher().take(time, record);
     }
 
+    /// Records are lost.
+    pub fn lose(&self) {
+        self.publisher().lose();
+    }
+
     /// Whether there is a client.
     pub fn is_watched(&self) -> bool {
         self.publisher().is_watched()

@@ -463,6 +463,23 @@ fn a_breakpoint_pauses_its_own_goal_only() {
 }
 
 #[test]
+fn a_breakpoint_pauses_no_tree_whose_beginning_may_be_lost() {
+    let mut rig = Rig::new();
+    rig.begin();
+    let mut client = rig.client();
+    client.content(b'I', Some(&hook(1, 0, false)));
+    let statuses = client.content(b'S', None);
+    rig.endpoint.lose();
+    rig.tick();
+    assert!(rig.acts().is_empty());
+    assert_eq!(client.content(b'S', None), statuses);
+    rig.tree.halt(HaltReason::Preempted, Time::from_millis(rig.time));
+    rig.begin();
+    rig.tick();
+    assert_eq!(rig.acts(), [Act::Pause]);
+}
+
+#[test]
 fn idle_connections_are_closed() {
     let rig = Rig::with_idle_limit(Duration::from_millis(50));
     let mut closed = [rig.client(), Client::connect(rig.publish, "SUB")];
