@@ -60,7 +60,11 @@ impl<'b, 's> Binder<'b, 's> {
             let is_key = declaration.direction != Direction::Input
                 || declaration.info.family == Family::Object
                 || self.scopes.knows(self.scope, &name);
-            let value = if is_key { format!("{{{name}}}") } else { "…".to_owned() };
+            let value = if is_key {
+                format!("{{{name}}}")
+            } else {
+                "…".to_owned()
+            };
             let doc = match &*declaration.doc {
                 "" => String::new(),
                 doc => format!(": {doc}"),

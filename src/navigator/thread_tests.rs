@@ -253,7 +253,11 @@ fn a_paused_tree_gets_one_tick_for_each_step() {
 fn g6_a_pause_ends_with_its_goal_or_with_a_newer_one() {
     let mut remote = Remote::new();
     let handle = remote.thread.handle().clone();
-    assert_eq!(handle.pause(navigation(1)).wait(TIMEOUT), Ok(false), "no goal runs");
+    assert_eq!(
+        handle.pause(navigation(1)).wait(TIMEOUT),
+        Ok(false),
+        "no goal runs"
+    );
     assert!(!handle.tick_status().wait(TIMEOUT).unwrap().is_paused);
     remote.turn(Plan::endless);
     remote.pause(1);

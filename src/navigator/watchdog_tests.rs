@@ -434,7 +434,11 @@ fn an_operator_keeps_the_next_goal_from_its_start_while_the_robot_stops_for_it()
     remote.periods(3);
     let handle = remote.thread.handle().clone();
     assert_eq!(remote.heartbeat.active_goal(), None);
-    assert_eq!(remote.heartbeat.current_goal(), Some(navigation(1)), "the page shows it");
+    assert_eq!(
+        remote.heartbeat.current_goal(),
+        Some(navigation(1)),
+        "the page shows it"
+    );
     assert!(handle.end_goal(navigation(2), "by an operator").is_none());
     let ended = handle.end_goal(navigation(1), "by an operator").unwrap();
     assert_eq!(ended.wait(TIMEOUT), Ok(true));
@@ -459,7 +463,9 @@ fn g8_an_operator_stops_the_robot_without_a_watchdog_although_a_leaf_blocks_the_
     kept.keep();
     drop(kept.watchdog);
     let (heartbeat, jobs) = (&kept.remote.heartbeat, &kept.remote.jobs);
-    cancel_without_ticks(navigation(1), heartbeat, jobs, || panic!("no cancel was requested"));
+    cancel_without_ticks(navigation(1), heartbeat, jobs, || {
+        panic!("no cancel was requested")
+    });
     let handle = kept.remote.thread.handle();
     let ended = handle.end_goal(navigation(1), "by an operator").unwrap();
     assert_eq!(ended.wait(A_MOMENT), Err(Unacknowledged::NotYet));

@@ -3,6 +3,7 @@
 //! It has no thread of its own. A thread that has other work too calls [`FlightRecorder::look`] now and then, for all
 //! recorders of the process. The time between two looks depends on how full the stream was.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -29,6 +30,10 @@ const WANTED_FILL: usize = 8;
 
 /// Time between two additions to the file of the navigation that runs. A shorter navigation writes nothing before its end.
 const PART_PERIOD: Duration = Duration::from_secs(5);
+
+/// Maximum number of recordings that wait for a place at the writer: those of navigations that end within one look, or
+/// while the disk is slow. Each is memory.
+const MAX_WAITING: usize = 2;
 
 /// Which navigations are written without a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +99,7 @@ impl FlightRecorder {
             part: PartProgress::default(),
             part_written: Instant::now(),
             writer: Writer::new(files, disk.clone()),
+            waiting: VecDeque::new(),
             occasion,
             last: None,
             requests: receiver,
@@ -138,7 +144,7 @@ impl FlightRecorder {
         self.look();
         let collector = self.collector().take();
         if let Some(collector) = collector {
-            collector.writer.finish();
+            collector.finish();
         }
     }
 
@@ -166,6 +172,8 @@ struct Collector {
     part: PartProgress,
     part_written: Instant,
     writer: Writer,
+    /// Recordings for which the writer had no place. Each look tries again.
+    waiting: VecDeque<(Arc<MemoryRecording>, Reply)>,
     occasion: Occasion,
     /// The last navigation, for a request after its end.
     last: Option<Arc<MemoryRecording>>,
@@ -176,6 +184,7 @@ struct Collector {
 
 impl Collector {
     fn look(&mut self) -> Duration {
+        self.write_waiting();
         let count = self.take();
         let requests: Vec<Reply> = self.requests.try_iter().collect();
         for reply in requests {
@@ -209,7 +218,7 @@ impl Collector {
             };
             let recording = Arc::new(recording);
             if is_wanted {
-                self.writer.write(&recording, Box::new(log_end));
+                self.write(Arc::clone(&recording), Box::new(log_end));
             }
             self.last = Some(recording);
         }
@@ -229,19 +238,43 @@ impl Collector {
         if self.writer.take_part_must_begin() {
             self.part = PartProgress::default();
         }
-        let Some((job, after)) = self.part.next(&self.recorder, self.last.as_ref()) else {
-            return;
-        };
         // If the disk is busy, the next look tries again.
-        if self.writer.write_part(job) {
+        let next = || self.part.next(&self.recorder, self.last.as_ref());
+        if let Some(after) = self.writer.write_part(next) {
             (self.part, self.part_written) = (after, Instant::now());
         }
     }
 
-    fn save(&self, reply: Reply) {
+    /// Writes a recording, now or when the writer has a place.
+    fn write(&mut self, recording: Arc<MemoryRecording>, reply: Reply) {
+        if self.waiting.len() >= MAX_WAITING {
+            return reply(Err("the disk has not finished the recordings before".to_owned()));
+        }
+        self.waiting.push_back((recording, reply));
+        self.write_waiting();
+    }
+
+    fn write_waiting(&mut self) {
+        while let Some((recording, reply)) = self.waiting.pop_front() {
+            if let Err(reply) = self.writer.write(&recording, reply) {
+                self.waiting.push_front((recording, reply));
+                return;
+            }
+        }
+    }
+
+    /// Waits for a bounded time until all is written.
+    fn finish(mut self) {
+        for (recording, reply) in self.waiting.drain(..) {
+            self.writer.write_last(&recording, reply);
+        }
+        self.writer.finish();
+    }
+
+    fn save(&mut self, reply: Reply) {
         let snapshot = self.recorder.snapshot().map(Arc::new);
-        match snapshot.as_ref().or(self.last.as_ref()) {
-            Some(recording) => self.writer.write(recording, reply),
+        match snapshot.or_else(|| self.last.clone()) {
+            Some(recording) => self.write(recording, reply),
             None => reply(Err("no navigation has been recorded yet".to_owned())),
         }
     }

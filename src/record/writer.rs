@@ -26,8 +26,8 @@ enum Job {
     Part(PartJob),
 }
 
-/// The maximum number of jobs that wait: one of each kind.
-const MAX_JOBS: usize = 3;
+/// The maximum number of jobs that wait: one of each kind, and the last recordings at the end.
+const MAX_JOBS: usize = 6;
 
 /// Passes recordings to the thread.
 pub(super) struct Writer {
@@ -38,7 +38,7 @@ pub(super) struct Writer {
 /// The places of the queue: one for each kind of job, so that a slow part does not refuse the recording of the end.
 #[derive(Default)]
 struct Places {
-    /// A recording waits while another job is being done. More are not written: each is memory.
+    /// A recording waits while another job is being done.
     recording: AtomicBool,
     /// A part waits or is being written.
     part: AtomicBool,
@@ -89,33 +89,50 @@ impl Writer {
         writer
     }
 
-    /// Writes a recording. Returns at once; the thread of the writer calls `reply`, or this one if the disk is too slow.
-    pub(super) fn write(&self, recording: &Arc<MemoryRecording>, reply: Reply) {
+    /// Writes a recording. Returns at once; the thread of the writer calls `reply`, or this one if there is no thread.
+    ///
+    /// # Errors
+    /// The reply, if another recording waits for the disk: then nothing is written.
+    pub(super) fn write(&self, recording: &Arc<MemoryRecording>, reply: Reply) -> Result<(), Reply> {
         if self.places.recording.swap(true, Ordering::AcqRel) {
-            return reply(Err("the disk has not finished the recordings before".to_owned()));
+            return Err(reply);
         }
+        self.write_last(recording, reply);
+        Ok(())
+    }
+
+    /// Writes a recording that needs no place, because only a few others follow before the end.
+    pub(super) fn write_last(&self, recording: &Arc<MemoryRecording>, reply: Reply) {
         let job = Job::Recording(Arc::clone(recording), reply);
-        if let Err(Refused::NoThread(job, error)) = self.jobs.put(job) {
-            self.places.recording.store(false, Ordering::Release);
-            if let Job::Recording(_, reply) = job {
-                reply(Err(format!(
-                    "the thread that writes recordings does not start: {error}"
-                )));
+        let (job, reason) = match self.jobs.put(job) {
+            Ok(()) => return,
+            Err(Refused::NoThread(job, error)) => {
+                let reason = format!("the thread that writes recordings does not start: {error}");
+                (job, reason)
             }
+            Err(Refused::Full(job)) => (job, "the disk has not finished the recordings before".to_owned()),
+        };
+        self.places.recording.store(false, Ordering::Release);
+        if let Job::Recording(_, reply) = job {
+            reply(Err(reason));
         }
     }
 
-    /// Passes on what is to be done with the file of the navigation that runs. Returns at once; false if the part before
-    /// is not written yet: then the job is not done.
-    pub(super) fn write_part(&self, job: PartJob) -> bool {
-        if self.places.part.swap(true, Ordering::AcqRel) {
-            return false;
+    /// Passes on what is to be done with the file of the navigation that runs: the job that `next` makes. Returns at once,
+    /// with the progress after the job; `None` if there is none, or if the part before is not written yet. `next` is not
+    /// called then: it copies up to the whole recording.
+    pub(super) fn write_part<P>(&self, next: impl FnOnce() -> Option<(PartJob, P)>) -> Option<P> {
+        // One thread at a time takes the place.
+        if self.places.part.load(Ordering::Acquire) {
+            return None;
         }
-        let is_passed_on = self.jobs.put(Job::Part(job)).is_ok();
-        if !is_passed_on {
+        let (job, after) = next()?;
+        self.places.part.store(true, Ordering::Release);
+        if self.jobs.put(Job::Part(job)).is_err() {
             self.places.part.store(false, Ordering::Release);
+            return None;
         }
-        is_passed_on
+        Some(after)
     }
 
     /// Whether the file of the navigation that runs must begin again, since the last call.

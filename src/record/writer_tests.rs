@@ -2,15 +2,18 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
 
-use super::super::event::{Event, Navigation};
+use super::super::event::{End, Event, Navigation};
+use super::super::flight_recorder::{FlightRecorder, Occasion};
 use super::super::recorder::{Limits, Recorder};
 use super::super::stream::Stream;
-use std::sync::mpsc;
-
 use super::*;
 use crate::bt::builder::leaf;
 use crate::bt::testing::Scene;
+use crate::goal::{GoalId, TerminalStatus};
+use crate::msg::Stamp;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -51,12 +54,17 @@ fn begin(recording: &MemoryRecording) -> PartJob {
     PartJob::Begin(Box::new(recording.clone()))
 }
 
+/// Returns whether the part was passed on.
+fn write_part(writer: &Writer, recording: &MemoryRecording) -> bool {
+    writer.write_part(|| Some((begin(recording), ()))).is_some()
+}
+
 /// Waits until a part can be passed on.
 fn pass_on(writer: &Writer, recording: &MemoryRecording) {
     let deadline = std::time::Instant::now() + TIMEOUT;
-    while !writer.write_part(begin(recording)) {
+    while !write_part(writer, recording) {
         assert!(std::time::Instant::now() < deadline);
-        std::thread::yield_now();
+        thread::yield_now();
     }
 }
 
@@ -71,22 +79,69 @@ fn a_slow_part_does_not_refuse_the_recording_of_the_end() {
     let [_, begun] = folder.0.part_paths(&recording);
     make_pipe(&begun);
     let writer = Writer::new(folder.0.clone(), DiskState::default());
-    assert!(writer.write_part(begin(&recording)));
-    assert!(!writer.write_part(begin(&recording)), "at most one part");
+    assert!(write_part(&writer, &recording));
+    let second =
+        writer.write_part(|| -> Option<(PartJob, ())> { panic!("it copies the recording for nothing") });
+    assert!(second.is_none(), "at most one part");
     let (sender, replies) = mpsc::channel();
     let reply = || -> Reply {
         let sender = sender.clone();
         Box::new(move |written| sender.send(written).unwrap())
     };
     let recording = Arc::new(recording);
-    writer.write(&recording, reply());
+    assert!(writer.write(&recording, reply()).is_ok());
     assert!(replies.try_recv().is_err(), "the recording waits");
-    writer.write(&recording, reply());
-    assert!(replies.try_recv().unwrap().is_err(), "one waits, not two");
+    assert!(writer.write(&recording, reply()).is_err(), "one waits, not two");
     let _read = std::fs::read(&begun);
     let path = replies.recv_timeout(TIMEOUT).unwrap().unwrap();
     assert!(path.exists());
     writer.finish();
+}
+
+/// Writes the records of a failed navigation. Returns the path of its recording.
+fn fail(stream: &Stream, files: &RecordingFiles, number: u8) -> PathBuf {
+    let mut tree = Scene::new(leaf("AlwaysFailure")).compile().unwrap();
+    let mut navigation = Navigation::of_tree(&mut tree);
+    navigation.goal = GoalId([number; 16]);
+    let path = files.path(navigation.action, navigation.goal, navigation.stamp);
+    stream.write(Event::Began(Box::new(navigation)));
+    stream.write(Event::Ended(Box::new(End {
+        goal: GoalId([number; 16]),
+        first_goal: GoalId([number; 16]),
+        status: TerminalStatus::Aborted,
+        has_failed: true,
+        error_code: 0,
+        error_message: String::new(),
+    })));
+    path
+}
+
+#[test]
+fn navigations_that_fail_together_are_all_written() {
+    for ends_at_once in [false, true] {
+        let mut folder = Folder::new("together");
+        folder.0.max_files = 10;
+        let stream = Stream::default();
+        let (recorder, _) =
+            FlightRecorder::new(&stream, Limits::default(), folder.0.clone(), Occasion::Failure);
+        let slow = folder.0.path("navigate_to_pose", GoalId([1; 16]), Stamp::ZERO);
+        let pipe = slow.with_extension("mcap.part");
+        make_pipe(&pipe);
+        let paths = [1, 2, 3].map(|number| fail(&stream, &folder.0, number));
+        recorder.look();
+        let reader = thread::spawn(move || std::fs::read(pipe));
+        if ends_at_once {
+            recorder.finish();
+        }
+        // The first file is a pipe, which is of no use afterwards.
+        let deadline = std::time::Instant::now() + TIMEOUT;
+        while !paths[1..].iter().all(|path| path.exists()) {
+            assert!(std::time::Instant::now() < deadline, "{paths:?}");
+            recorder.look();
+            thread::yield_now();
+        }
+        reader.join().unwrap().unwrap();
+    }
 }
 
 #[test]

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::bt::{
-    self, AttributeSpec, Confidence, Dialect, ForestSpec, NodeSpec, Registry, SubTreeForm, TreeSpec,
-    nearest,
+    self, AttributeSpec, Confidence, Dialect, ForestSpec, NodeSpec, Registry, SubTreeForm, TreeSpec, nearest,
 };
 
 use super::code::{Code, Severity};

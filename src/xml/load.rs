@@ -748,7 +748,9 @@ mod tests {
             ),
             (
                 "<BehaviorTree ID='a b'><IsDay/></BehaviorTree>",
-                &["main.xml:2:19: warning[NT0211]: the name `a b` of a tree has a space; BehaviorTree.CPP 4.10 refuses it"],
+                &[
+                    "main.xml:2:19: warning[NT0211]: the name `a b` of a tree has a space; BehaviorTree.CPP 4.10 refuses it",
+                ],
             ),
             (
                 "<BehaviorTree ID='Wait'><IsDay/></BehaviorTree>",
@@ -838,10 +840,7 @@ mod tests {
                     "main.xml:3:17: warning[NT0306]: `_k` is only metadata and hands no key to the subtree",
                 ],
             ),
-            (
-                "<a.b/>",
-                &["main.xml:3:2: error[NT0301]: unknown node `a.b`"],
-            ),
+            ("<a.b/>", &["main.xml:3:2: error[NT0301]: unknown node `a.b`"]),
             (
                 "<Sequence/>",
                 &["main.xml:3:2: error[NT0302]: `Sequence` takes at least one child and has 0"],

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::bt::{
-    Behavior, Context, Dialect, Direction, Manifest, NodeKind, Ports, Registry, Tick, Value,
-    is_port_name,
+    Behavior, Context, Dialect, Direction, Manifest, NodeKind, Ports, Registry, Tick, Value, is_port_name,
 };
 
 use super::code::Code;

@@ -80,8 +80,9 @@ impl Node for IsBatteryLow {
         if let (Some(limit), Some(false)) = (node.limit.literal(), node.is_voltage.literal())
             && *limit > 1.0
         {
-            let message =
-                format!("`min_battery` is {limit}: write a ratio from 0 to 1, or `is_voltage=\"true\"` for volts");
+            let message = format!(
+                "`min_battery` is {limit}: write a ratio from 0 to 1, or `is_voltage=\"true\"` for volts"
+            );
             ports.doubt_of("min_battery", message);
         }
         node

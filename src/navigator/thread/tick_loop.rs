@@ -249,8 +249,7 @@ impl Loop {
     fn handle_external_cancel(&mut self) {
         if let Some(CancelRequest { goal, message }) = self.heartbeat.take_cancelled_externally() {
             self.navigator.set_steady(self.clock.steady());
-            self.navigator
-                .leaves_were_halted(goal, message, self.clock.now());
+            self.navigator.leaves_were_halted(goal, message, self.clock.now());
         }
     }
 
