@@ -111,11 +111,17 @@ impl TreeLibrary {
         };
         let mut parameter_trees = self.parameter_trees();
         let default = &mut parameter_trees.defaults[kind.index()];
-        let tree = match &*default {
-            Some((old_name, old)) if old_name == name => new_tree.or_unchanged(old),
-            _ => new_tree,
+        let unused = if let Some((old_name, old)) = default
+            && old_name == name
+        {
+            Some(new_tree.replace(old))
+        } else {
+            let before = default.replace((name.to_owned(), new_tree));
+            before.map(|(_, tree)| tree)
         };
-        *default = Some((name.to_owned(), tree));
+        drop(parameter_trees);
+        // Not under the lock, for which the thread of the ROS node waits: code of the leaves may block.
+        drop(unused);
         Ok(())
     }
 
@@ -145,13 +151,17 @@ impl TreeLibrary {
     /// Replaces a default tree after it was read again, unless another default was set meanwhile. Returns the current
     /// tree.
     fn replace_default(&self, kind: NavigatorKind, name: &str, new_tree: LoadedTree) -> Arc<TreeDef> {
-        match &mut self.parameter_trees().defaults[kind.index()] {
-            Some((default_name, default)) if default_name == name => {
-                *default = new_tree.or_unchanged(default);
-                Arc::clone(&default.def)
-            }
-            _ => new_tree.def,
-        }
+        let mut parameter_trees = self.parameter_trees();
+        let default = match &mut parameter_trees.defaults[kind.index()] {
+            Some((default_name, default)) if default_name == name => default,
+            _ => return new_tree.def,
+        };
+        let unused = new_tree.replace(default);
+        let def = Arc::clone(&default.def);
+        drop(parameter_trees);
+        // Not under the lock, as in `set_default`.
+        drop(unused);
+        def
     }
 
     /// Checks whether a tree can be the default of a navigator. If so, [`TreeLibrary::set_default`] uses the tree as it
@@ -161,7 +171,9 @@ impl TreeLibrary {
     /// The error in the tree, with file, line and column.
     pub fn check(&self, kind: NavigatorKind, name: &str) -> Result<(), String> {
         let tree = self.find_default(name)?;
-        self.parameter_trees().checked[kind.index()] = Some((name.to_owned(), tree));
+        let unused = self.parameter_trees().checked[kind.index()].replace((name.to_owned(), tree));
+        // Not under the lock, as in `set_default`.
+        drop(unused);
         Ok(())
     }
 
@@ -370,10 +382,14 @@ impl TreeLibrary {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::OnceLock;
+    use std::sync::mpsc::{Sender, channel};
+
     use super::super::Options;
     use super::super::test_harness::{Rig, bench, load};
     use super::super::tree_cache::tests::Folder;
     use super::*;
+    use crate::bt::{Behavior, Context, NodeKind, NodeStatus, Tick};
     use crate::msg::action::Spin;
     use crate::nav::Settings;
     use crate::nav::testing::Plan;
@@ -430,6 +446,64 @@ mod tests {
             folder.remove(file);
         }
         assert!(library.for_goal(NavigatorKind::ThroughPoses, "Wanted").is_err());
+    }
+
+    /// A node type whose drop looks whether the library can be asked meanwhile.
+    struct Probe(Arc<OnceLock<Arc<TreeLibrary>>>, Sender<bool>);
+
+    impl Behavior for Probe {
+        fn tick(&self, _: &mut Context<'_>) -> Tick {
+            Ok(NodeStatus::Success)
+        }
+    }
+
+    impl Drop for Probe {
+        fn drop(&mut self) {
+            let Some(library) = self.0.get().cloned() else {
+                return;
+            };
+            let (answer, answered) = channel();
+            std::thread::spawn(move || answer.send(library.defaults()).is_ok());
+            let _ = self.1.send(answered.recv_timeout(Duration::from_secs(5)).is_ok());
+        }
+    }
+
+    #[test]
+    fn g8_a_tree_whose_drop_blocks_keeps_nobody_from_the_library() {
+        let (folder, kind) = (Folder::new("slow-drop"), NavigatorKind::ThroughPoses);
+        let shared = Arc::new(OnceLock::new());
+        let (sender, drops) = channel();
+        let mut registry = crate::nav::registry();
+        let probe = Arc::clone(&shared);
+        registry
+            .register_with("Probe", NodeKind::Action, (0, 0), "", move |_| {
+                Box::new(Probe(Arc::clone(&probe), sender.clone()))
+            })
+            .unwrap();
+        let library = TreeLibrary::new(registry, vec![folder.0.clone()], true, || bench().link());
+        let library = Arc::new(library);
+        assert!(shared.set(Arc::clone(&library)).is_ok());
+        let mut version = 0;
+        let mut edit = || {
+            version += 1;
+            let text = format!("<Sequence>{}</Sequence>", "<Probe/>".repeat(version));
+            folder.tree("a.xml", "Wanted", &text);
+        };
+        for _ in 0..2 {
+            edit();
+            library.check(kind, "Wanted").unwrap();
+        }
+        for _ in 0..3 {
+            // The first one takes the checked tree.
+            library.set_default(kind, "Wanted").unwrap();
+            edit();
+        }
+        library.refresh().unwrap();
+        let drops: Vec<bool> = drops.try_iter().collect();
+        assert!(
+            !drops.is_empty() && drops.iter().all(|is_free| *is_free),
+            "{drops:?}"
+        );
     }
 
     #[test]

@@ -22,16 +22,18 @@ pub(super) struct LoadedTree {
 }
 
 impl LoadedTree {
-    /// Returns the old tree if both have identical source texts. A running tree with this definition then continues.
-    pub(super) fn or_unchanged(self, old: &Self) -> Self {
-        let [new_files, old_files] = [&self, old].map(|tree| {
+    /// Puts this tree in the place of the old one, unless both have identical source texts: a running tree with the old
+    /// definition then continues. Returns the tree that is not used. Drop it without a lock: code of its leaves may block.
+    #[must_use]
+    pub(super) fn replace(self, old: &mut Self) -> Self {
+        let [new_files, old_files] = [&self, &*old].map(|tree| {
             let files = tree.sources.iter();
             files.map(|file| (file.name(), file.text()))
         });
         if new_files.eq(old_files) {
-            old.clone()
-        } else {
             self
+        } else {
+            std::mem::replace(old, self)
         }
     }
 }
@@ -124,7 +126,9 @@ impl TreeCache {
             }
         }
         if let Some((_, old)) = entries.results.get(name) {
-            result.tree = result.tree.or_unchanged(&old.tree);
+            let mut kept = old.tree.clone();
+            drop(result.tree.replace(&mut kept));
+            result.tree = kept;
         }
         // A running tree holds its definition itself.
         while !entries.has_capacity_for(name) && entries.remove_oldest().is_some() {}
