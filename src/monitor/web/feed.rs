@@ -34,6 +34,8 @@ struct Run {
     /// The number of the run.
     number: u64,
     head: Arc<str>,
+    /// The problems of its files, as JSON, if they are not in the head and known.
+    problems: Option<Arc<str>>,
     /// The beginning of the run: times are relative to it.
     origin: Time,
     /// The last change of each key, from before the first frame, with its order.
@@ -66,6 +68,7 @@ impl Frame {
 #[derive(Debug, Default)]
 pub(in crate::monitor) struct Cursor {
     run: u64,
+    has_problems: bool,
     frame: u64,
     node: u64,
 }
@@ -77,6 +80,7 @@ impl Feed {
             run: Mutex::new(Run {
                 number: 1,
                 head: "null".into(),
+                problems: None,
                 origin: Time::ZERO,
                 base: FxHashMap::default(),
                 merged: 0,
@@ -95,12 +99,14 @@ impl Feed {
         self.0.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins another run: `head` describes it.
-    pub(in crate::monitor) fn begin(&self, head: &impl serde::Serialize, origin: Time) {
+    /// Begins another run: `head` describes it. Returns its number.
+    pub(in crate::monitor) fn begin(&self, head: &impl serde::Serialize, origin: Time) -> u64 {
         let head = json_text(head);
         let mut run = self.lock();
         run.number += 1;
+        let number = run.number;
         run.head = head.into();
+        run.problems = None;
         run.origin = origin;
         run.base.clear();
         run.frames.clear();
@@ -108,6 +114,7 @@ impl Feed {
         run.bytes = 0;
         drop(run);
         self.notify();
+        number
     }
 
     /// Adds changes of the run.
@@ -123,6 +130,17 @@ impl Feed {
         run.frames.push_back(frame);
         while run.bytes > run.max_bytes && run.frames.len() > 1 {
             run.merge_first();
+        }
+        drop(run);
+        self.notify();
+    }
+
+    /// Sets the problems of the files of a run, unless another one has begun.
+    pub(super) fn set_problems(&self, number: u64, problems: &impl serde::Serialize) {
+        let problems = json_text(problems);
+        let mut run = self.lock();
+        if run.number == number {
+            run.problems = Some(problems.into());
         }
         drop(run);
         self.notify();
@@ -171,7 +189,11 @@ impl Feed {
         if cursor.run != run.number || cursor.frame < run.first {
             text += &event("run", &run.head);
             text += &run.base_event();
-            (cursor.run, cursor.frame) = (run.number, run.first);
+            (cursor.run, cursor.frame, cursor.has_problems) = (run.number, run.first, false);
+        }
+        if let Some(problems) = run.problems.as_ref().filter(|_| !cursor.has_problems) {
+            text += &event("problems", problems);
+            cursor.has_problems = true;
         }
         if cursor.node != run.node.0 {
             text += &event("node", &run.node.1);

@@ -1,6 +1,7 @@
 //! The feed of a node that runs.
 
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use serde_json::Value as Json;
 
@@ -18,7 +19,7 @@ use crate::record::stream::Reader;
 const HISTORY: usize = 16 << 20;
 
 /// Finds the problems of the files of a tree: [`problems`](super::run_head::problems).
-type FindProblems = Box<dyn Fn(&TreeDef) -> Json + Send>;
+type FindProblems = Arc<dyn Fn(&TreeDef) -> Json + Send + Sync>;
 
 /// Passes the records of an event stream on to a feed.
 pub struct LiveRun {
@@ -26,17 +27,23 @@ pub struct LiveRun {
     translator: Translator,
     feed: Feed,
     find_problems: FindProblems,
+    /// The number of the run and its tree, until the check of its files has begun.
+    unchecked: Option<(u64, Arc<TreeDef>)>,
+    /// The thread that checks files.
+    check: Option<JoinHandle<()>>,
     last: Time,
 }
 
 impl LiveRun {
     /// Reads a stream.
-    pub fn new(reader: Reader, find_problems: FindProblems) -> Self {
+    pub fn new(reader: Reader, find_problems: impl Fn(&TreeDef) -> Json + Send + Sync + 'static) -> Self {
         Self {
             reader,
             translator: Translator::default(),
             feed: Feed::new(HISTORY),
-            find_problems,
+            find_problems: Arc::new(find_problems),
+            unchecked: None,
+            check: None,
             last: Time::ZERO,
         }
     }
@@ -66,6 +73,23 @@ impl LiveRun {
             }
         }
         self.feed.push(changes);
+        self.check_files();
+    }
+
+    /// Checks the files of the tree if somebody watches: one tree at a time, on a thread of its own, because a check may
+    /// take long, and the page's acts must not wait for it.
+    fn check_files(&mut self) {
+        let is_busy = self.check.as_ref().is_some_and(|check| !check.is_finished());
+        if is_busy || !self.feed.is_watched() {
+            return;
+        }
+        let Some((run, def)) = self.unchecked.take() else {
+            return;
+        };
+        let (feed, find_problems) = (self.feed.clone(), Arc::clone(&self.find_problems));
+        let check = move || feed.set_problems(run, &find_problems(&def));
+        let thread = std::thread::Builder::new().name("tree-check".to_owned());
+        self.check = thread.spawn(check).ok();
     }
 
     fn begin(&mut self, navigation: &Navigation, time: Time, event: &Event) -> Vec<Change> {
@@ -81,9 +105,9 @@ impl LiveRun {
             .iter()
             .map(|(scope, key)| self.translator.key(*scope, key))
             .collect();
-        let problems = (self.find_problems)(def);
-        let head = run_head(Mode::Live, def, Some(&stored), &keys, problems);
-        self.feed.begin(&head, time);
+        let head = run_head(Mode::Live, def, Some(&stored), &keys, Json::Null);
+        let run = self.feed.begin(&head, time);
+        self.unchecked = Some((run, Arc::clone(def)));
         initial
     }
 }
@@ -120,12 +144,18 @@ pub(in crate::monitor) fn shown(event: &Event) -> Option<StoredRecord> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
     use serde_json::json;
 
     use super::*;
     use crate::bt::builder::{leaf, sequence};
     use crate::bt::testing::Scene;
     use crate::record::{Stream, Tracer};
+
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
     #[test]
     fn a_navigation_is_fed_with_its_tree_and_changes() {
@@ -136,7 +166,14 @@ mod tests {
         let mut tree = Scene::new(root).compile().unwrap();
         let stream = Stream::default();
         let mut distributor = stream.distribute();
-        let mut live = LiveRun::new(distributor.subscribe().reader(), Box::new(|_| json!([])));
+        let (looking, looks) = channel();
+        let (release, gate) = channel::<()>();
+        let gate = Mutex::new(gate);
+        let mut live = LiveRun::new(distributor.subscribe().reader(), move |_| {
+            looking.send(()).unwrap();
+            gate.lock().unwrap().recv_timeout(TIMEOUT).unwrap();
+            json!(["a problem"])
+        });
         let def = Arc::clone(tree.definition());
         tree.set_observer(Some(Box::new(Tracer::new(stream.clone(), &def))));
         let navigation = Navigation::of_tree(&mut tree);
@@ -157,5 +194,25 @@ mod tests {
         ] {
             assert!(text.contains(part), "no {part} in {text}");
         }
+        assert!(looks.try_recv().is_err(), "nobody watches");
+        let mut feed = live.feed().watch();
+        live.poll();
+        // The check still runs.
+        looks.recv_timeout(TIMEOUT).unwrap();
+        live.poll();
+        feed.mark_unchanged();
+        release.send(()).unwrap();
+        let deadline = std::time::Instant::now() + TIMEOUT;
+        while !feed.has_changed().unwrap() {
+            assert!(std::time::Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+        let mut cursor = super::super::feed::Cursor::default();
+        let text = live.feed().read(&mut cursor, usize::MAX);
+        assert!(
+            text.contains("event: problems\ndata: [\"a problem\"]\n\n"),
+            "{text}"
+        );
+        assert_eq!(live.feed().read(&mut cursor, usize::MAX), "", "once");
     }
 }

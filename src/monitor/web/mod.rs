@@ -10,8 +10,9 @@
 //! | `page` | the page: HTML, a style sheet and a script, without anything from other hosts |
 //!
 //! The page gets the run by Server-Sent Events: first `run` (the tree, its files, their problems), then `changes` (lists of
-//! what happened). A client that reads too slowly gets the state again instead of the changes that it missed. Nothing of
-//! this is seen by the tick thread.
+//! what happened), `node` (the state of the node) and `problems` (those of the files of a node, when they are checked). A
+//! client that reads too slowly gets the state again instead of the changes that it missed. Nothing of this is seen by the
+//! tick thread.
 #![forbid(unsafe_code)]
 
 mod body;

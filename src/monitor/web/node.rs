@@ -94,13 +94,13 @@ fn show(node: &ShownNode<'_>) -> Option<(Robot, Watched)> {
     let node_handles = node.node_handles;
     let (records, totals) = node_handles.records.as_ref()?;
     let registry = node_handles.library.registry().clone();
-    let find_problems = Box::new(move |def: &crate::bt::TreeDef| {
+    let find_problems = move |def: &crate::bt::TreeDef| {
         let files = def.files().into_iter();
         let files: Vec<_> = files
             .map(|(name, text)| (name.to_owned(), text.to_owned()))
             .collect();
         stored_problems(&files, &registry)
-    });
+    };
     let live = LiveRun::new(records.reader(), find_problems);
     let robot = Robot {
         name: node_handles.ros.full_name(),

@@ -34,7 +34,7 @@ pub(in crate::monitor) struct RunHead {
     pub(in crate::monitor) files: Vec<FileHead>,
     /// The key of each slot.
     pub(in crate::monitor) keys: Vec<String>,
-    /// The problems of the files, from [`problems`].
+    /// The problems of the files, from [`problems`]; null for a node that runs, whose files are checked later.
     pub(in crate::monitor) problems: Json,
     pub(in crate::monitor) navigation: Option<NavigationHead>,
 }

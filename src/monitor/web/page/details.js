@@ -196,8 +196,9 @@ function colored(text) {
 }
 
 function buildProblems() {
-  const list = run.head.problems;
-  emptyText(byId("panel-problems"), "navtree check finds no problems in the files.", list.length === 0);
+  const list = run.head.problems || [];
+  const none = run.head.problems ? "navtree check finds no problems in the files." : "The files are not checked yet.";
+  emptyText(byId("panel-problems"), none, list.length === 0);
   byId("tab-problems").textContent = list.length ? `Problems (${list.length})` : "Problems";
   byId("problems").replaceChildren(...list.map((problem) => {
     const kind = problem.severity === "error" ? "failure-text" : "running-text";

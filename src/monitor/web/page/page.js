@@ -108,6 +108,7 @@ function beginRun(head) {
 function receive(name, data) {
   if (name === "run") beginRun(data);
   else if (name === "changes" && run) run.add(data);
+  else if (name === "problems" && run) { run.head.problems = data; buildProblems(); }
   else if (name === "node") { robot = data; drawActs(); }
   touch();
 }
