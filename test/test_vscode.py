@@ -7,7 +7,7 @@ import subprocess
 import zipfile
 
 import pytest
-from support.executable import ROOT
+from support.executable import ROOT, find
 
 pytestmark = pytest.mark.timeout(600)
 SOURCE = ROOT / "editors" / "vscode"
@@ -24,6 +24,29 @@ const load = Module._load;
 Module._load = (name, ...rest) => (name === "vscode" ? anything : load(name, ...rest));
 const extension = require(process.argv[1]);
 console.log(Object.keys(extension).sort().join(" "));
+"""
+
+#: Runs the command that draws the tree of the editor, and prints the address that it opens.
+VIEW = """
+const Module = require("module");
+const [extension, navtree, file] = process.argv.slice(1);
+const commands = {};
+const vscode = {
+  commands: { registerCommand: (name, run) => (commands[name] = run) },
+  env: { openExternal: (uri) => { console.log(uri); require(extension).deactivate(); } },
+  Uri: { parse: (text) => text },
+  window: { activeTextEditor: { document: { fileName: file } }, showErrorMessage: (text) => console.log(text) },
+  workspace: {
+    getConfiguration: () => ({ get: () => navtree }),
+    createFileSystemWatcher: () => ({}),
+    onDidChangeConfiguration: () => ({}),
+  },
+};
+class LanguageClient { async start() {} isRunning() { return false; } }
+const load = Module._load;
+const modules = { vscode, "vscode-languageclient/node": { LanguageClient } };
+Module._load = (name, ...rest) => modules[name] ?? load(name, ...rest);
+require(extension).activate({ subscriptions: [] }).then(() => commands["navtree.view"]());
 """
 
 
@@ -68,6 +91,18 @@ def test_the_extension_loads_with_what_the_package_holds(extension):
     )
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.split() == ["activate", "deactivate"]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_the_tree_of_the_editor_is_drawn_in_the_browser(tmp_path):
+    tree = tmp_path / "my_tree.xml"
+    tree.write_text('<root BTCPP_format="4"><BehaviorTree ID="T"><AlwaysSuccess/></BehaviorTree></root>')
+    command = ["node", "-e", VIEW, SOURCE / "extension.js", find("navtree"), tree]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert answer.stdout.startswith("http://127.0.0.1:"), answer
+    tree.write_text("<root/>")
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert "error[NT" in answer.stdout, answer
 
 
 def test_commands_and_settings_of_the_manifest_are_those_of_the_code():

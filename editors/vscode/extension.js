@@ -1,6 +1,7 @@
 // Starts `navtree lsp` and connects it with the editor. All the work is in the server.
 "use strict";
 
+const { spawn } = require("child_process");
 const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 
@@ -9,8 +10,15 @@ const LANGUAGE = "behavior-tree";
 /** The client of the running server, or undefined. */
 let client;
 
+/** The processes of `navtree view`, by the path of the tree file. */
+const views = new Map();
+
+function program() {
+  return vscode.workspace.getConfiguration("navtree").get("command", "navtree");
+}
+
 function newClient() {
-  const command = vscode.workspace.getConfiguration("navtree").get("command", "navtree");
+  const command = program();
   return new LanguageClient(
     "navtree",
     "navtree",
@@ -49,9 +57,44 @@ async function restart() {
   await start();
 }
 
+/** Draws the tree of the editor in a browser. `navtree view` draws it again after each save. */
+function view() {
+  const file = vscode.window.activeTextEditor?.document.fileName;
+  if (!file) {
+    return;
+  }
+  views.get(file)?.kill();
+  const child = spawn(program(), ["view", file]);
+  views.set(file, child);
+  let output = "";
+  let problems = "";
+  child.stdout.on("data", (data) => {
+    const isOpen = output.includes("\n");
+    output += data;
+    if (!isOpen && output.includes("\n")) {
+      vscode.env.openExternal(vscode.Uri.parse(output.split("\n")[0], true));
+    }
+  });
+  child.stderr.on("data", (data) => (problems += data));
+  child.on("error", (error) => vscode.window.showErrorMessage(`navtree view does not start (${error.message}).`));
+  child.on("exit", (code) => {
+    if (code) {
+      vscode.window.showErrorMessage(problems);
+    }
+  });
+}
+
+async function deactivate() {
+  for (const child of views.values()) {
+    child.kill();
+  }
+  await stop();
+}
+
 async function activate(context) {
   context.subscriptions.push(
     vscode.commands.registerCommand("navtree.restart", restart),
+    vscode.commands.registerCommand("navtree.view", view),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("navtree.command")) {
         return restart();
@@ -61,4 +104,4 @@ async function activate(context) {
   await start();
 }
 
-module.exports = { activate, deactivate: stop };
+module.exports = { activate, deactivate };

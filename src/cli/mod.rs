@@ -27,6 +27,7 @@ mod mock_run;
 mod mocks;
 mod models;
 mod palette;
+mod preview;
 mod project;
 mod recorded_scenario;
 mod replay;

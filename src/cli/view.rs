@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::preview::Preview;
 use super::{Exit, RegistryArguments, errln, outln};
 use crate::bt::Registry;
-use crate::monitor::web::{Feed, Robot, Site, Token, server, view_recording, view_tree};
+use crate::monitor::web::{Feed, Robot, Site, Token, server, view_recording};
 use crate::record::Recording;
-use crate::xml::Loader;
 
 /// Only programs of this machine can connect.
 const LOOPBACK: &str = "127.0.0.1";
@@ -68,7 +68,7 @@ pub(crate) struct FileArguments<'a> {
     pub(crate) registry: &'a RegistryArguments,
 }
 
-/// The feed of a recording or of a tree file.
+/// The feed of a recording or of a tree file. A tree is shown again when a file of it changes.
 pub(crate) fn load_feed(arguments: &FileArguments<'_>, mut registry: Registry) -> Result<Feed, String> {
     super::check_paths_exist([arguments.file])?;
     arguments.registry.apply(arguments.file, &mut registry)?;
@@ -77,12 +77,12 @@ pub(crate) fn load_feed(arguments: &FileArguments<'_>, mut registry: Registry) -
         .extension()
         .is_some_and(|extension| extension == "xml");
     if is_tree {
-        let loader = Loader::new(&registry).with_models();
-        let loaded = loader
-            .load_file(arguments.file, arguments.tree)
-            .map_err(|refused| refused.to_string())?;
-        let checked = loader.check_files(&[arguments.file]);
-        return Ok(view_tree(&loaded.def, &checked));
+        let preview = Preview {
+            file: arguments.file.to_owned(),
+            tree: arguments.tree.map(str::to_owned),
+            registry,
+        };
+        return preview.start();
     }
     let recording =
         Recording::read(arguments.file).map_err(|error| format!("{}: {error}", arguments.file.display()))?;

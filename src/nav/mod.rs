@@ -33,6 +33,8 @@ mod frames;
 mod goal_watch;
 mod link;
 #[cfg(test)]
+mod mistake_tests;
+#[cfg(test)]
 mod node_parity_tests;
 mod note;
 mod odometry;

@@ -57,5 +57,5 @@ pub(super) use run_head::{Mode, RunHead};
 pub(super) use site::UP_TO_DATE;
 pub use site::{Act, Controls, Site};
 pub use token::Token;
-pub use view::{view_recording, view_tree};
+pub use view::view_recording;
 pub use visitor::Visitor;

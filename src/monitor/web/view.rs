@@ -13,14 +13,12 @@ use crate::xml::Checked;
 /// Number of changes in one event.
 const FRAME: usize = 2000;
 
-/// A tree that does not run.
-pub fn view_tree(def: &TreeDef, checked: &Checked) -> Feed {
-    let feed = Feed::new(usize::MAX);
-    feed.begin(
-        &run_head(Mode::Tree, def, None, &[], problems(checked)),
-        Time::ZERO,
-    );
-    feed
+impl Feed {
+    /// Shows a tree that does not run, instead of what was shown before.
+    pub fn show_tree(&self, def: &TreeDef, checked: &Checked) {
+        let head = run_head(Mode::Tree, def, None, &[], problems(checked));
+        self.begin(&head, Time::ZERO);
+    }
 }
 
 /// A recorded run of a tree.
