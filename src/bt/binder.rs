@@ -42,7 +42,18 @@ impl<'b, 's> Binder<'b, 's> {
         named.or_else(|| self.named(declaration.alias?))
     }
 
+    /// Whether an unknown attribute is most likely a misspelling of the port: that is reported instead of the absence.
+    fn is_misspelt(&self, declaration: &PortDecl) -> bool {
+        let ports = || self.manifest.ports.iter().map(|port| &*port.name);
+        let unknown = self.spec.attributes.iter().map(|attribute| &*attribute.name);
+        let mut unknown = unknown.filter(|name| !self.manifest.knows(name) && is_port_name(name));
+        unknown.any(|name| nearest(name, ports()) == Some(&*declaration.name))
+    }
+
     fn missing(&mut self, declaration: &PortDecl) {
+        if self.is_misspelt(declaration) {
+            return;
+        }
         if declaration.required || declaration.needed {
             let id = self.spec.label();
             let (kind, message) = if declaration.required {

@@ -48,6 +48,8 @@ pub(crate) fn compile_script(
         },
         Err(error) => (attribute.part(error.range), error.message),
     };
+    // What the script would write is not known, so no key is reported as never written.
+    scopes.writes_any = true;
     let message = format!("script in `{}`: {message}", attribute.name);
     problems.push(Problem::new(ProblemKind::BadScript, span, message));
     None

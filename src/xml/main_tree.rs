@@ -13,7 +13,9 @@ use super::includes::Documents;
 use super::source::Span;
 
 fn main_attribute(documents: &Documents) -> Option<Attribute<'_>> {
-    documents.entry()?.root()?.attribute("main_tree_to_execute")
+    let root = documents.entry()?.root()?;
+    // Another root is reported, and nothing of its file counts.
+    (root.name() == "root").then(|| root.attribute("main_tree_to_execute"))?
 }
 
 /// The tree to run without a request for one: the tree that the root element names, else the only tree of the file,
@@ -24,6 +26,9 @@ pub(super) fn main_tree<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Option<Cow<'d, str>> {
     let root = documents.entry()?.root()?;
+    if root.name() != "root" {
+        return None;
+    }
     if let Some(problem) = misstated_main(documents, forest) {
         diagnostics.push(problem);
     }

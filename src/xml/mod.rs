@@ -37,6 +37,7 @@ mod palette;
 mod problems;
 mod read;
 mod read_attributes;
+mod read_start;
 mod render;
 mod repair;
 mod report;

@@ -7,7 +7,7 @@ use crate::bt::{self, ModelPort};
 
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
-use super::document::Element;
+use super::document::{Element, names_kind};
 use super::format::V4_ATTRIBUTES;
 
 /// The entries of one `<TreeNodesModel>`.
@@ -22,7 +22,16 @@ pub(super) struct Models<'d> {
 impl<'d> Models<'d> {
     pub(super) fn read(model: Element<'d>, diagnostics: &mut Diagnostics) -> Self {
         let mut models = Self::default();
-        for entry in model.children() {
+        // The other element is remarks of Groot.
+        for entry in model.children().filter(|entry| entry.name() != "MetadataFields") {
+            if !names_kind(entry.name()) && entry.name() != "SubTree" {
+                let message = format!("`<{}>` in a model is ignored", entry.name());
+                let problem = Diagnostic::new(Code::IgnoredElement, entry.name_span(), message).help(
+                    "a model has `<Action>`, `<Condition>`, `<Control>`, `<Decorator>` and `<SubTree>`",
+                );
+                diagnostics.push(problem);
+                continue;
+            }
             let Some(id) = entry.value("ID").filter(|id| !id.is_empty()) else {
                 let message = format!("`<{}>` in a model without `ID`", entry.name());
                 diagnostics.push(Diagnostic::new(

@@ -13,6 +13,8 @@ use quick_xml::Reader;
 use quick_xml::errors::{Error, IllFormedError, SyntaxError};
 use quick_xml::events::{BytesStart, Event};
 
+use crate::bt::Confidence;
+
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
 use super::document::{AttributeData, Document, NodeData, NodeId, NodeKind};
@@ -158,8 +160,8 @@ impl Builder<'_> {
         Some(id)
     }
 
-    /// Handles a start tag or `<A/>`.
-    fn start(&mut self, tag: &BytesStart<'_>, span: Range<usize>, empty: bool) {
+    /// Handles a start tag or `<A/>` in which no other tag begins.
+    pub(super) fn element(&mut self, tag: &BytesStart<'_>, span: Range<usize>, empty: bool) {
         if self.open.len() >= limits::ELEMENT_DEPTH {
             if self.too_deep == 0 {
                 let message = format!("elements are nested more than {} deep", limits::ELEMENT_DEPTH);
@@ -224,9 +226,22 @@ impl Builder<'_> {
             .rposition(|&id| self.source.slice(self.name_span(id)) == name);
         let Some(matching) = matching else {
             let message = format!("`</{}>` closes no open element", shortened(name));
-            let mut problem = self.problem(Code::UnexpectedEndTag, span, message);
-            if let Some(&innermost) = self.open.last() {
-                problem = problem.also(self.name_span(innermost), "the innermost open element");
+            let end = span.end;
+            let mut problem = self.problem(Code::UnexpectedEndTag, span.clone(), message);
+            let innermost = self.open.last().copied();
+            if let Some(innermost) = innermost {
+                let place = self.name_span(innermost);
+                let meant = self.source.slice(place);
+                problem = problem.also(place, "the innermost open element");
+                // A misspelt end tag: the element ends here, so that the problem is reported once.
+                if Confidence::of_near_name(name, meant) == Confidence::Sure {
+                    let written = self.source.span(span.start + 2, span.start + 2 + name.len());
+                    problem = problem
+                        .help(format!("did you mean `</{meant}>`?"))
+                        .fix(Fix::name(written, meant));
+                    self.open.pop();
+                    self.close(innermost, end);
+                }
             }
             self.diagnostics.push(problem);
             return;

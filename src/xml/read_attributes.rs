@@ -111,7 +111,7 @@ impl Builder<'_> {
         }
     }
 
-    fn unclosed_tag(&mut self, inner: &Range<usize>, element: &Range<usize>) {
+    pub(super) fn unclosed_tag(&mut self, inner: &Range<usize>, element: &Range<usize>) {
         let problem = self
             .problem(
                 Code::MalformedMarkup,
