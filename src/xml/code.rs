@@ -185,6 +185,31 @@ impl Code {
         self as u16
     }
 
+    /// What to do about a problem that has no help of its own.
+    pub(super) fn usual_help(self) -> Option<&'static str> {
+        Some(match self {
+            Self::UnexpectedEndTag => "remove it, or correct its name",
+            Self::NoRoot => "a tree file begins with `<root BTCPP_format=\"4\">`",
+            Self::OtherEncoding => "save the file as UTF-8, and write `encoding=\"UTF-8\"`",
+            Self::IgnoredText => "remove it, or write a remark as `<!-- … -->`",
+            Self::UnknownAllow => "write a code, for example `navtree: allow(NT0406)`",
+            Self::SeveralModels => "put all entries into the first one",
+            Self::ModelWithoutId | Self::MissingId => "add `ID=\"…\"`, the name of the node or of the tree",
+            Self::BadModelPort => "a port has a `name`: a letter, then letters, digits and `_`",
+            Self::NameClash => "give the tree another ID, here and where it is used",
+            Self::DuplicateTree => "give one of them another ID, or remove it",
+            Self::BadInstanceName => "remove the control character",
+            Self::Unsupported => "remove the attribute",
+            Self::Recursion => {
+                "to do something again, put `Repeat` or `KeepRunningUntilFailure` around the nodes"
+            }
+            Self::MissingModelPort => "add the port to the `<SubTree>`",
+            Self::EmptyScript => "remove the node, or write a script",
+            Self::Unreachable => "remove it, or put it before the child that decides",
+            _ => return None,
+        })
+    }
+
     /// The page that explains all codes. It is generated from this catalogue, so both always agree.
     pub fn reference() -> String {
         let mut page = String::from(

@@ -48,7 +48,7 @@ impl Diagnostic {
                 text: String::new(),
             },
             secondary: Vec::new(),
-            help: None,
+            help: code.usual_help().map(str::to_owned),
             fix: None,
         }
     }

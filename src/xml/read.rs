@@ -39,6 +39,7 @@ pub(super) fn read(source: &Arc<SourceFile>, diagnostics: &mut Diagnostics) -> D
         begun: None,
         open: Vec::new(),
         too_deep: 0,
+        unended: Vec::new(),
         several_roots: false,
     };
     let length = source.text().len();
@@ -69,9 +70,11 @@ pub(super) struct Builder<'a> {
     /// The first text outside of the root element.
     begun: Option<Range<usize>>,
     /// Elements without an end tag so far, outermost first.
-    open: Vec<NodeId>,
+    pub(super) open: Vec<NodeId>,
     /// Number of open elements below the maximum depth; all of them are left out.
     too_deep: usize,
+    /// The elements whose start tags have no end. Sorted. Their missing end tags are of the same cause.
+    pub(super) unended: Vec<NodeId>,
     several_roots: bool,
 }
 
@@ -264,6 +267,9 @@ impl Builder<'_> {
     }
 
     fn missing_end(&mut self, id: NodeId, met: Option<&Range<usize>>) {
+        if self.unended.binary_search_by_key(&id.0, |known| known.0).is_ok() {
+            return;
+        }
         let name = self.name_span(id);
         let text = shortened(self.source.slice(name));
         let mut problem = Diagnostic::new(Code::MissingEndTag, name, format!("`<{text}>` is never closed"))

@@ -25,6 +25,12 @@ impl Builder<'_> {
             self.unclosed_tag(&(inner..inner + 1 + name_of(&text[inner + 1..end])), &name);
             let tag = BytesStart::from_content(outer, name_of(outer));
             self.element(&tag, span.start..inner, is_closed);
+            if let Some(&open) = self.open.last()
+                && !is_closed
+                && self.unended.last().is_none_or(|known| known.0 < open.0)
+            {
+                self.unended.push(open);
+            }
             span.start = inner;
         }
         if is_first {
