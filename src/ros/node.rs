@@ -117,9 +117,10 @@ impl RosNode {
         self.names.action(name)
     }
 
-    /// The number of servers of a service on the graph, including dead ones that are still on it.
-    pub(super) fn servers(&self, service: &str) -> usize {
-        writers(&self.node, &self.names.reply_topic(service)).len()
+    /// Whether at most one server of a service is on the graph, including dead ones that are still on it. False if the
+    /// graph cannot be read.
+    pub(super) fn has_one_server(&self, service: &str) -> bool {
+        writers(&self.node, &self.names.reply_topic(service)).is_some_and(|servers| servers.len() <= 1)
     }
 
     /// Keeps an entity that receives messages, and of which the middleware keeps `depth`. `listen` makes the middleware
@@ -397,25 +398,35 @@ impl RosNode {
     /// Handles all messages that have arrived, and everything that is due.
     pub(super) fn run_once(&mut self) {
         let now = Instant::now();
-        let is_checked = self.server_checks.look(&self.node, now);
+        let found = self.server_checks.look(&self.node, now);
         // Handle the messages of a server before its absence: a server that sends a result and exits has sent a result.
-        self.take_messages();
-        if is_checked {
+        self.take_messages(if found.is_absence { usize::MAX } else { BATCH });
+        if found.is_checked {
             self.server_checks.report();
         }
         self.run_due_timers();
         self.run_due_retries(now);
     }
 
-    fn take_messages(&mut self) {
+    /// Takes messages: at most this number of each entity.
+    fn take_messages(&mut self, batch: usize) {
         self.ready.take(&mut self.marked);
         for entity in &self.marked {
             if let Some(receiver) = self.entities.get_mut(entity) {
                 let count = receiver.mark.take().min(receiver.capacity);
-                (receiver.take)(count.min(BATCH));
-                receiver.mark.add(count.saturating_sub(BATCH));
+                (receiver.take)(count.min(batch));
+                receiver.mark.add(count.saturating_sub(batch));
             }
         }
+    }
+
+    /// For tests: the number of messages that wait.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.entities
+            .values()
+            .map(|receiver| receiver.mark.waiting())
+            .sum()
     }
 
     /// Starts frequent checks for servers.
@@ -458,10 +469,10 @@ fn support(
 /// The unique id of an endpoint, never reused.
 pub(super) type Gid = Box<[u8]>;
 
-/// The endpoints that write to a DDS topic. Empty if they are not known.
-pub(super) fn writers(node: &rcl::Node, topic: &str) -> BTreeSet<Gid> {
-    let endpoints = node.publishers(topic, true).unwrap_or_default();
-    endpoints.into_iter().map(|endpoint| endpoint.gid).collect()
+/// The endpoints that write to a DDS topic. `None` if the graph cannot be read.
+pub(super) fn writers(node: &rcl::Node, topic: &str) -> Option<BTreeSet<Gid>> {
+    let endpoints = node.publishers(topic, true).ok()?;
+    Some(endpoints.into_iter().map(|endpoint| endpoint.gid).collect())
 }
 
 /// The maximum number of answers to one client at once. A server answers all requests for a goal's result when the goal

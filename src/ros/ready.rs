@@ -102,6 +102,12 @@ impl Mark {
         }
     }
 
+    /// For tests: the number of messages since the last [`Mark::take`].
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn waiting(&self) -> usize {
+        self.events.load(Ordering::Acquire)
+    }
+
     /// The number of messages since the last call. Call it after [`Ready::take`]: a message that arrives in between is
     /// in this number, and one that arrives later marks the entity again.
     pub(super) fn take(&self) -> usize {

@@ -40,6 +40,13 @@ impl<N> Retry<N> {
         }
     }
 
+    /// For tests: an attempt after which there is none.
+    #[cfg(test)]
+    pub(super) fn last(mut self) -> Self {
+        self.attempts = MAX_ATTEMPTS - 1;
+        self
+    }
+
     /// The group of the entities.
     pub(super) fn group(&self) -> Group {
         self.group
@@ -50,19 +57,24 @@ impl<N> Retry<N> {
         self.due
     }
 
-    /// Makes an attempt. Returns `self` if it failed and there is another one.
-    pub(super) fn attempt(mut self, node: &mut N, now: Instant) -> Option<Self> {
-        let error = (self.create)(node).err()?;
+    /// Makes an attempt.
+    ///
+    /// # Errors
+    /// The next attempt; `None` if there is none.
+    pub(super) fn attempt(mut self, node: &mut N, now: Instant) -> Result<(), Option<Self>> {
+        let Err(error) = (self.create)(node) else {
+            return Ok(());
+        };
         let name = &self.name;
         self.attempts += 1;
         if self.attempts >= MAX_ATTEMPTS {
             tracing::error!("{name}: {error}; remove the cause and restart the node");
-            return None;
+            return Err(None);
         }
         let delay = DELAY * 2_u32.pow(self.attempts - 1);
         tracing::error!("{name}: {error}; the next attempt is in {delay:?}");
         self.due = now + delay;
-        Some(self)
+        Err(Some(self))
     }
 }
 
@@ -85,14 +97,14 @@ impl RosNode {
         }
     }
 
-    fn attempt(&mut self, retry: Retry<Self>) {
+    pub(super) fn attempt(&mut self, retry: Retry<Self>) {
         let group = retry.group();
-        let failed = self.create_in(group, |node| retry.attempt(node, Instant::now()));
-        if failed.is_some() {
+        let made = self.create_in(group, |node| retry.attempt(node, Instant::now()));
+        if let Err(next) = made {
             // A part of them may exist.
             self.close(group);
+            self.retries.extend(next);
         }
-        self.retries.extend(failed);
     }
 }
 
@@ -115,7 +127,7 @@ mod tests {
         while let Some(retry) = open {
             delays.push((retry.due() - now).as_secs());
             now = retry.due();
-            open = retry.attempt(&mut attempts, now);
+            open = retry.attempt(&mut attempts, now).err().flatten();
         }
         delays
     }

@@ -10,6 +10,14 @@ use super::server_watch::{Probe, Watch};
 /// A check of the graph. Returns whether to check again soon.
 type BusyCheck = Box<dyn FnMut(&rcl::Node) -> bool + Send>;
 
+/// What [`ServerChecks::look`] has found.
+pub(super) struct Found {
+    /// There is something to report.
+    pub(super) is_checked: bool,
+    /// A server that was present is absent.
+    pub(super) is_absence: bool,
+}
+
 /// The watched servers of a node, and the times of their checks.
 pub(super) struct ServerChecks {
     watches: Vec<(Option<Group>, Watch)>,
@@ -93,8 +101,8 @@ impl ServerChecks {
         check.into_iter().chain(busy).min()
     }
 
-    /// Makes the checks that are due. Returns whether [`ServerChecks::report`] has something to report.
-    pub(super) fn look(&mut self, node: &rcl::Node, now: Instant) -> bool {
+    /// Makes the checks that are due. [`ServerChecks::report`] reports what they have found.
+    pub(super) fn look(&mut self, node: &rcl::Node, now: Instant) -> Found {
         let is_due = self.next_check <= now && !self.watches.is_empty();
         if is_due {
             let fast = now < self.fast_checks_until;
@@ -111,7 +119,10 @@ impl ServerChecks {
             }
             self.next_busy_check = now + BUSY_CHECK_PERIOD;
         }
-        is_due
+        Found {
+            is_checked: is_due,
+            is_absence: is_due && self.watches.iter().any(|(_, watch)| watch.has_found_absence()),
+        }
     }
 
     /// Reports the changes that the last check has found.

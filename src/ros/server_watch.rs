@@ -40,12 +40,14 @@ impl ProbeState {
 
     /// Whether there is an endpoint that did not exist when the server was found.
     fn is_replaced(&self, writers: Writers<'_>) -> bool {
-        !self.known.is_empty() && !writers(&self.probe.replies).is_subset(&self.known)
+        // A graph that cannot be read shows no other one.
+        let is_other = |current: BTreeSet<Gid>| !current.is_subset(&self.known);
+        !self.known.is_empty() && writers(&self.probe.replies).is_some_and(is_other)
     }
 }
 
-/// Finds the endpoints of a DDS topic.
-pub(super) type Writers<'a> = &'a dyn Fn(&str) -> BTreeSet<Gid>;
+/// Finds the endpoints of a DDS topic. `None` if the graph cannot be read.
+pub(super) type Writers<'a> = &'a dyn Fn(&str) -> Option<BTreeSet<Gid>>;
 
 /// Watches the services of one server. Each query walks through the whole graph. So a check of a present server asks for
 /// one of its services, in turn, and a check of an absent one asks until the first answer is no.
@@ -96,6 +98,11 @@ impl Watch {
         };
     }
 
+    /// Whether the last check has found that the server is absent, and that is not reported yet.
+    pub(super) fn has_found_absence(&self) -> bool {
+        self.is_present && !self.found
+    }
+
     /// Reports the result of the last check, if it has changed, and returns it then.
     pub(super) fn report(&mut self) -> Option<bool> {
         if self.found == self.is_present {
@@ -118,10 +125,14 @@ impl Watch {
 
     /// Whether all endpoints of the present server are known; if so, stores them. Endpoints are discovered one after
     /// the other, and those of a dead server hide that some are missing. If some stay missing, the server counts as
-    /// complete after [`MAX_INCOMPLETE`] checks.
+    /// complete after [`MAX_INCOMPLETE`] checks. It is not complete while the graph cannot be read: a later server would
+    /// not be told from this one.
     fn is_complete(&mut self, writers: Writers<'_>) -> bool {
         let current = self.probes.iter().map(|probe| writers(&probe.probe.replies));
-        let current: Vec<_> = current.collect();
+        let Some(current) = current.collect::<Option<Vec<_>>>() else {
+            self.probes.iter_mut().for_each(|probe| probe.is_present = false);
+            return false;
+        };
         let mut counts = current.iter().map(BTreeSet::len).filter(|count| *count > 0);
         let first = counts.next();
         let equal = counts.all(|count| Some(count) == first);
@@ -169,7 +180,7 @@ mod tests {
     #[test]
     fn a_check_asks_for_one_service_of_a_server_that_does_not_change() {
         let services: [Service; 3] = Default::default();
-        let unknown = |_: &str| BTreeSet::new();
+        let unknown = |_: &str| Some(BTreeSet::new());
         let mut watch = Watch::new(services.iter().map(|service| service.probe("")), |_| {});
         let mut round = |there: [bool; 3]| {
             for (service, there) in services.iter().zip(there) {
@@ -214,7 +225,7 @@ mod tests {
         move |goal: &[u8], result: &[u8]| {
             let writers = |topic: &str| {
                 let of = if topic == "goal" { goal } else { result };
-                of.iter().map(|gid| Gid::from([*gid])).collect()
+                (!of.is_empty()).then(|| of.iter().map(|gid| Gid::from([*gid])).collect())
             };
             for _ in 0..6 {
                 watch.look(&writers);
@@ -241,6 +252,22 @@ mod tests {
             "the lease on the dead one has ended"
         );
         assert_eq!(check(&[3, 5], &[4, 6]), [false, true]);
+    }
+
+    /// An empty list: the graph cannot be read.
+    #[test]
+    fn g6_a_restart_is_noticed_although_the_graph_could_not_be_read_before() {
+        let mut check = watched();
+        for _ in 0..MAX_INCOMPLETE {
+            assert_eq!(
+                check(&[], &[]),
+                [false; 0],
+                "it would not be known which one it is"
+            );
+        }
+        assert_eq!(check(&[1], &[2]), [true]);
+        assert_eq!(check(&[], &[]), [false; 0], "nothing has changed");
+        assert_eq!(check(&[1, 3], &[2, 4]), [false, true]);
     }
 
     #[test]

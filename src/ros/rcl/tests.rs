@@ -1,14 +1,17 @@
 //! Tests with the real middleware.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
 use r2r::{QosProfile, WrappedTypesupport, rcl_interfaces, std_msgs};
 
 use super::{Client, Context, Node, Publisher, Serialized, Service, Subscription};
+use crate::ros::node::Group;
 use crate::ros::ready::{Mark, Ready};
-use crate::ros::{RosError, RosNode};
+use crate::ros::retry::Retry;
+use crate::ros::{Probe, RosError, RosNode};
 
 #[path = "../../../test/ros/harness.rs"]
 #[allow(dead_code, reason = "the tests with a peer use the rest")]
@@ -295,6 +298,79 @@ fn a_node_waits_for_entities_that_another_thread_closes() {
                 drop(node);
                 closing.join().unwrap();
             }
+        },
+    );
+}
+
+#[test]
+fn g6_all_answers_of_a_server_are_handled_before_its_absence() {
+    alone(
+        "ros::rcl::tests::g6_all_answers_of_a_server_are_handled_before_its_absence",
+        || {
+            const ANSWERS: u64 = 20;
+            let (server, node) = (node("server"), node("tested"));
+            let service = Service::<Ask>::new(&server, "ask", QosProfile::services_default()).unwrap();
+            let mut node = RosNode::new(node);
+            let mut caller = node.client::<Ask>("ask").unwrap();
+            let real = caller.take_probe().unwrap();
+            eventually("the server", || (real.is_available)()?.then_some(()));
+            let (is_there, (sender, told)) = (Arc::new(AtomicBool::new(true)), channel());
+            let (there, to) = (Arc::clone(&is_there), sender.clone());
+            let probe = Probe {
+                is_available: Box::new(move || Some(there.load(Ordering::Relaxed))),
+                replies: real.replies,
+            };
+            node.watch([probe], move |present| to.send(present.to_string()).unwrap());
+            let mut all = Vec::new();
+            eventually("the server, and no message", || {
+                node.run_once();
+                all.extend(told.try_iter());
+                (all == ["true"] && node.waiting() == 0).then_some(())
+            });
+            for number in 0..ANSWERS {
+                let to = sender.clone();
+                let done = move |_| to.send("answer".to_owned()).unwrap();
+                caller.call(number, &question("a"), done).unwrap();
+                let (_, reply) = eventually("the request", || service.take());
+                reply.send(&Answer::default()).unwrap();
+            }
+            eventually("the answers", || (node.waiting() as u64 == ANSWERS).then_some(()));
+            is_there.store(false, Ordering::Relaxed);
+            node.check_servers_soon();
+            node.run_once();
+            let mut expected = vec!["answer"; ANSWERS as usize];
+            expected.push("false");
+            assert_eq!(told.try_iter().collect::<Vec<_>>(), expected);
+        },
+    );
+}
+
+#[test]
+fn a_server_does_not_count_as_alone_on_a_graph_that_cannot_be_read() {
+    alone(
+        "ros::rcl::tests::a_server_does_not_count_as_alone_on_a_graph_that_cannot_be_read",
+        || {
+            let node = RosNode::new(node("tested"));
+            assert!(node.has_one_server("ask"));
+            // The graph has no answer for a name with a zero byte.
+            assert!(!node.has_one_server("a\0b"));
+        },
+    );
+}
+
+#[test]
+fn g6_nothing_is_left_of_a_last_attempt_that_fails() {
+    alone(
+        "ros::rcl::tests::g6_nothing_is_left_of_a_last_attempt_that_fails",
+        || {
+            let mut node = RosNode::new(node("tested"));
+            let create = |node: &mut RosNode| {
+                node.subscribe("text", QosProfile::default(), |_: Text| {})
+                    .unwrap();
+                Err("no memory".to_owned())
+            };
+            node.attempt(Retry::new("text", Group(1), Instant::now(), create).last());
+            assert_eq!(format!("{node:?}"), "RosNode { entities: 0, .. }");
         },
     );
 }
