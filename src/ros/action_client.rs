@@ -251,6 +251,12 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         pending_requests += self.cancel_goal.pending_requests();
         pending_requests
     }
+
+    fn awaits_answers(&self) -> bool {
+        self.send_goal.pending_requests().unanswered > 0
+            || self.get_result.awaits_answers()
+            || self.cancel_goal.awaits_answers()
+    }
 }
 
 /// The request that cancels the selected goals of a server.

@@ -132,6 +132,7 @@ impl<R: 'static> Caller<R> {
             call.done = None;
             call.owed = !call.written_off;
         }
+        pending.drop_useless();
     }
 
     /// Forgets all requests with a key except the newest `newest`. They request the same, and the server answers them
@@ -147,6 +148,14 @@ impl<R: 'static> Caller<R> {
             unanswered: pending.unanswered(),
             written_off: pending.written_off,
         }
+    }
+
+    /// Whether there are unanswered requests to the present life of the server.
+    pub fn awaits_answers(&self) -> bool {
+        let life = self.lives.current();
+        let pending = lock(&self.pending);
+        let mut counted = pending.counted();
+        counted.any(|call| call.life == life)
     }
 
     /// The counter to increase when the server disappears.
@@ -250,10 +259,24 @@ impl<R> Pending<R> {
                 self.written_off += 1;
             }
         }
+        self.drop_useless();
+    }
+
+    /// Drops the requests that do not count and whose answers have no effect.
+    fn drop_useless(&mut self) {
+        self.set_aside
+            .retain(|call| call.done.is_some() || !call.written_off);
     }
 
     fn unanswered(&self) -> usize {
-        self.calls.len() + self.set_aside.iter().filter(|call| call.owed).count()
+        self.counted().count()
+    }
+
+    /// The requests that count as unanswered.
+    fn counted(&self) -> impl Iterator<Item = &PendingCall<R>> {
+        self.calls
+            .iter()
+            .chain(self.set_aside.iter().filter(|call| call.owed))
     }
 }
 
@@ -396,6 +419,43 @@ mod tests {
             written_off: MAX_UNANSWERED as u64,
         };
         assert_eq!(caller.pending_requests(), pending_requests);
+    }
+
+    #[test]
+    fn requests_that_are_written_off_and_forgotten_use_no_memory() {
+        let (caller, _server) = caller();
+        let now = Instant::now();
+        for life in 0..10 {
+            for key in 0..MAX_UNANSWERED as u64 {
+                caller.call(key, &(), |_| {}).unwrap();
+                if life % 2 == 0 {
+                    caller.forget(key);
+                }
+            }
+            caller.lives().end();
+            caller.make_room(now).unwrap();
+            (0..MAX_UNANSWERED as u64).for_each(|key| caller.forget(key));
+        }
+        assert_eq!(lock(&caller.pending).set_aside.len(), 0);
+        let pending_requests = PendingRequests {
+            unanswered: 0,
+            written_off: 10 * MAX_UNANSWERED as u64,
+        };
+        assert_eq!(caller.pending_requests(), pending_requests);
+    }
+
+    #[test]
+    fn the_answers_of_an_earlier_server_are_not_awaited() {
+        let (caller, _server) = caller();
+        caller.call(1, &(), |_| {}).unwrap();
+        assert!(caller.awaits_answers());
+        caller.forget(1);
+        assert!(caller.awaits_answers());
+        caller.lives().end();
+        assert!(!caller.awaits_answers());
+        assert_eq!(caller.pending_requests().unanswered, 1);
+        caller.call(2, &(), |_| {}).unwrap();
+        assert!(caller.awaits_answers());
     }
 
     #[test]

@@ -53,6 +53,10 @@ impl<C: ServiceCodec> ServiceTransport for ServiceClient<C> {
     fn pending_requests(&self) -> PendingRequests {
         self.caller.pending_requests()
     }
+
+    fn awaits_answers(&self) -> bool {
+        self.caller.awaits_answers()
+    }
 }
 
 fn watch<R: 'static>(node: &mut RosNode, caller: &mut Caller<R>, server: ServerId, inputs: &InputSender) {

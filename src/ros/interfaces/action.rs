@@ -30,6 +30,9 @@ pub(in crate::ros) trait ActionTransport: Send {
     fn forget(&mut self, goal: GoalId);
     /// The unanswered requests.
     fn pending_requests(&self) -> PendingRequests;
+    /// Whether an answer may come that matters: to a goal request, however old, or to another request to the present
+    /// server.
+    fn awaits_answers(&self) -> bool;
 }
 
 /// Converts between payloads and r2r's structs. Answers for a goal have the form of that goal, so leaves of both forms

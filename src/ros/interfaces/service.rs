@@ -22,6 +22,8 @@ pub(in crate::ros) trait ServiceTransport: Send {
     fn forget(&mut self, ticket: Ticket);
     /// The unanswered requests.
     fn pending_requests(&self) -> PendingRequests;
+    /// Whether the present server may answer a request.
+    fn awaits_answers(&self) -> bool;
 }
 
 /// Converts between payloads and r2r's structs. A response has the form of its request: see
