@@ -15,30 +15,26 @@ const MAX_UNUSED: usize = 64;
 /// The users of endpoints, by the endpoints' numbers.
 #[derive(Default)]
 pub(super) struct EndpointUses {
-    uses: FxHashMap<u32, Use>,
-    /// The endpoints that have lost their last user, oldest first. An entry is void if the endpoint was used again.
+    users: FxHashMap<u32, usize>,
+    /// The endpoints without a user, and since when. The one that lost its last user first is the first.
     unused: VecDeque<(u32, Instant)>,
-}
-
-#[derive(Default)]
-struct Use {
-    users: usize,
-    unused_since: Option<Instant>,
 }
 
 impl EndpointUses {
     /// Adds a user.
     pub(super) fn begin(&mut self, endpoint: u32) {
-        let entry = self.uses.entry(endpoint).or_default();
-        entry.users += 1;
-        entry.unused_since = None;
+        let users = self.users.entry(endpoint).or_default();
+        *users += 1;
+        if *users == 1 {
+            self.unused.retain(|(unused, _)| *unused != endpoint);
+        }
     }
 
     /// Removes a user.
     pub(super) fn end(&mut self, endpoint: u32, now: Instant) {
-        if let Some(entry) = self.uses.get_mut(&endpoint) {
-            entry.users = entry.users.saturating_sub(1);
-            if entry.users == 0 {
+        if let Some(users) = self.users.get_mut(&endpoint) {
+            *users = users.saturating_sub(1);
+            if *users == 0 {
                 self.put_aside(endpoint, now);
             }
         }
@@ -46,38 +42,31 @@ impl EndpointUses {
 
     /// Starts the time without a user once more: the endpoint cannot end yet.
     pub(super) fn put_aside(&mut self, endpoint: u32, now: Instant) {
-        if let Some(entry) = self.uses.get_mut(&endpoint) {
-            entry.unused_since = Some(now);
+        if self.users.contains_key(&endpoint) {
+            self.unused.retain(|(unused, _)| *unused != endpoint);
             self.unused.push_back((endpoint, now));
         }
     }
 
-    /// Whether an endpoint has no user.
-    pub(super) fn is_unused(&self, endpoint: u32) -> bool {
-        self.uses.get(&endpoint).is_none_or(|entry| entry.users == 0)
+    /// The number of users of an endpoint.
+    pub(super) fn users(&self, endpoint: u32) -> usize {
+        self.users.get(&endpoint).copied().unwrap_or_default()
     }
 
     /// Forgets an endpoint that has ended.
     pub(super) fn forget(&mut self, endpoint: u32) {
-        self.uses.remove(&endpoint);
+        self.users.remove(&endpoint);
+        self.unused.retain(|(unused, _)| *unused != endpoint);
     }
 
-    /// The next endpoint that may end, because it has been without a user for long, or because there are too many.
+    /// Takes the next endpoint that may end, because it has been without a user for long, or because there are too many.
     pub(super) fn next_expired(&mut self, now: Instant) -> Option<u32> {
-        loop {
-            let (endpoint, since) = *self.unused.front()?;
-            let is_void = self
-                .uses
-                .get(&endpoint)
-                .is_none_or(|entry| entry.unused_since != Some(since));
-            if !is_void && now < since + KEPT_FOR && self.unused.len() <= MAX_UNUSED {
-                return None;
-            }
-            self.unused.pop_front();
-            if !is_void {
-                return Some(endpoint);
-            }
+        let (endpoint, since) = *self.unused.front()?;
+        if now < since + KEPT_FOR && self.unused.len() <= MAX_UNUSED {
+            return None;
         }
+        self.unused.pop_front();
+        Some(endpoint)
     }
 }
 
@@ -119,6 +108,15 @@ mod tests {
     fn an_endpoint_that_is_used_again_stays_and_its_time_starts_anew() {
         let steps = [(0, "+1 -1"), (5, "+1"), (12, "-1"), (21, ""), (22, "")];
         assert_eq!(expired(&steps), [(22, 1)]);
+    }
+
+    #[test]
+    fn an_endpoint_counts_once_however_often_it_was_used() {
+        let many: Vec<String> = (1..MAX_UNUSED)
+            .map(|number| format!("+{number} -{number}"))
+            .collect();
+        let steps = [(0, &*many.join(" ")), (1, &"+0 -0 ".repeat(2 * MAX_UNUSED))];
+        assert_eq!(expired(&steps), []);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The endpoints of trees: clients, subscriptions, publishers and services, each opened once and shared.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -42,6 +42,8 @@ struct Inner {
     /// The number of the last endpoint. Servers and topics share the numbers, which are never reused.
     last: u32,
     uses: EndpointUses,
+    /// The latched publishers that are kept for their messages, oldest first. Each counts as used once more.
+    latched: VecDeque<u32>,
     adopt: Option<Duration>,
 }
 
@@ -66,8 +68,14 @@ impl Inner {
         let topic = self.topic(endpoint)?.clone();
         self.subscriptions.retain(|_, (id, _)| id.0 != endpoint);
         self.publishers.retain(|_, id| id.0 != endpoint);
+        self.latched.retain(|latched| *latched != endpoint);
         self.uses.forget(endpoint);
         Some(topic)
+    }
+
+    /// Whether no link uses an endpoint.
+    fn is_unused(&self, endpoint: u32) -> bool {
+        self.uses.users(endpoint) == usize::from(self.latched.contains(&endpoint))
     }
 
     fn topics(&self) -> impl Iterator<Item = (&TopicSpec, u32)> {
@@ -105,7 +113,7 @@ impl Endpoints {
         let closing = endpoints.clone();
         endpoints
             .ros()
-            .post(move |node| node.every(Duration::ZERO, move || closing.close_expired()));
+            .post(move |node| node.every(Duration::ZERO, move || closing.close_next_expired(Instant::now())));
         endpoints
     }
 
@@ -218,6 +226,7 @@ impl Endpoints {
     /// [`LinkError::OtherType`].
     pub(super) fn subscribe(&self, topic: &TopicSpec, inbox: &Arc<Inbox>) -> Result<TopicId, LinkError> {
         self.close_unused_of_other_type(topic);
+        let inner = self.lock();
         self.types.take(self.ros(), topic)?;
         let deliver = |spec: &TopicSpec, id, subscription: Arc<SharedSubscription>| {
             let (spec, clock) = (spec.clone(), self.goal_tracker.clock().clone());
@@ -228,7 +237,7 @@ impl Endpoints {
                 interfaces::subscribe(node, &spec, receiver)
             }
         };
-        Ok(self.join(topic, inbox, deliver))
+        Ok(self.join(inner, topic, inbox, deliver))
     }
 
     /// Serves a trigger for one more user, whose calls go to `inbox`.
@@ -246,12 +255,13 @@ impl Endpoints {
                 })
             }
         };
-        self.join(topic, inbox, answer)
+        self.join(self.lock(), topic, inbox, answer)
     }
 
     /// Adds a reader to a subscription. If it is new, `create` returns what creates its entity.
     fn join<C, E>(
         &self,
+        mut inner: MutexGuard<'_, Inner>,
         topic: &TopicSpec,
         inbox: &Arc<Inbox>,
         create: impl FnOnce(&TopicSpec, TopicId, Arc<SharedSubscription>) -> C,
@@ -260,7 +270,6 @@ impl Endpoints {
         C: FnMut(&mut RosNode) -> Result<(), E> + Send + 'static,
         E: std::fmt::Display,
     {
-        let mut inner = self.lock();
         if let Some((id, subscription)) = inner.subscriptions.get(topic) {
             let id = *id;
             subscription.join(id, topic, inbox);
@@ -285,8 +294,8 @@ impl Endpoints {
     /// [`LinkError::OtherType`].
     pub(super) fn advertise(&self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
         self.close_unused_of_other_type(topic);
-        self.types.take(self.ros(), topic)?;
         let mut inner = self.lock();
+        self.types.take(self.ros(), topic)?;
         if let Some(id) = inner.publishers.get(topic).copied() {
             inner.uses.begin(id.0);
             return Ok(id);
@@ -319,46 +328,69 @@ impl Endpoints {
         });
     }
 
-    /// Removes a user of each of these endpoints. A link that uses them no more gives its inbox.
-    pub(super) fn end_uses(&self, endpoints: &[u32], inbox: Option<&Arc<Inbox>>) {
+    /// Keeps a latched publisher that has published: a subscriber that starts later still gets its message.
+    pub(super) fn keep_latched(&self, topic: TopicId) {
+        let mut inner = self.lock();
+        if inner.latched.contains(&topic.0) {
+            return;
+        }
+        inner.uses.begin(topic.0);
+        inner.latched.push_back(topic.0);
+        if inner.latched.len() > MAX_LATCHED
+            && let Some(oldest) = inner.latched.pop_front()
+        {
+            inner.uses.end(oldest, Instant::now());
+            let name = inner.topic(oldest).map_or("?", |topic| &topic.name);
+            tracing::warn!(
+                "{name}: its latched message ends with its tree: trees have published on more than {MAX_LATCHED} latched \
+                 topics"
+            );
+        }
+    }
+
+    /// Removes a user of each of these endpoints. Until an endpoint ends, its messages reach all that have used it.
+    pub(super) fn end_uses(&self, endpoints: &[u32]) {
         let now = Instant::now();
         let mut inner = self.lock();
         for endpoint in endpoints {
-            let subscription = inner.subscriptions.values().find(|(id, _)| id.0 == *endpoint);
-            if let (Some((_, subscription)), Some(inbox)) = (subscription, inbox) {
-                subscription.leave(inbox);
-            }
             inner.uses.end(*endpoint, now);
         }
     }
 
-    /// Closes the endpoints that have been without a user for long.
-    fn close_expired(&self) {
-        loop {
-            let mut inner = self.lock();
-            let Some(endpoint) = inner.uses.next_expired(Instant::now()) else {
-                return;
-            };
-            match inner.remove_topic(endpoint) {
-                Some(topic) => {
-                    drop(inner);
-                    self.close_topic(endpoint, &topic);
-                }
-                None => {
-                    drop(inner);
-                    self.close_server(ServerId(endpoint));
-                }
-            }
+    /// Closes an endpoint that has been without a user for long. Others have their turn in the next rounds of the
+    /// node's thread: messages that arrive meanwhile do not wait for all of them.
+    fn close_next_expired(&self, now: Instant) {
+        let mut inner = self.lock();
+        let Some(endpoint) = inner.uses.next_expired(now) else {
+            return;
+        };
+        let topic = self.remove_topic(&mut inner, endpoint);
+        drop(inner);
+        if topic.is_some() {
+            self.close_topic(endpoint);
+        } else {
+            self.close_server(ServerId(endpoint));
         }
+        // Wakes the thread.
+        self.ros().post(|_| ());
     }
 
-    /// Closes a topic that was removed.
-    fn close_topic(&self, endpoint: u32, topic: &TopicSpec) {
+    /// Removes the topic of an endpoint, and the type of the topic if no other endpoint is on it. Under the lock: a tree
+    /// may open the topic again at the same time.
+    fn remove_topic(&self, inner: &mut Inner, endpoint: u32) -> Option<TopicSpec> {
+        let topic = inner.remove_topic(endpoint)?;
         let name = self.ros().topic(&topic.name);
-        let is_open = |other: &TopicSpec| self.ros().topic(&other.name) == name;
-        if !self.lock().topics().any(|(other, _)| is_open(other)) {
+        if !inner
+            .topics()
+            .any(|(other, _)| self.ros().topic(&other.name) == name)
+        {
             self.types.release(&name);
         }
+        Some(topic)
+    }
+
+    /// Ends the entities of a topic that was removed.
+    fn close_topic(&self, endpoint: u32) {
         self.goal_tracker
             .inputs()
             .send(Input::Unadvertised(TopicId(endpoint)));
@@ -370,7 +402,7 @@ impl Endpoints {
         let endpoints = self.clone();
         let confirm = move |is_idle: bool| {
             let mut inner = endpoints.lock();
-            if !inner.uses.is_unused(server.0) {
+            if inner.uses.users(server.0) > 0 {
                 return false;
             }
             if !is_idle {
@@ -396,16 +428,83 @@ impl Endpoints {
             |other: &TopicSpec| other.type_name != topic.type_name && self.ros().topic(&other.name) == name;
         let unused: Vec<u32> = inner
             .topics()
-            .filter(|(other, id)| inner.uses.is_unused(*id) && is_other(other))
+            .filter(|(other, id)| inner.is_unused(*id) && is_other(other))
             .map(|(_, id)| id)
             .collect();
-        let removed: Vec<_> = unused
-            .into_iter()
-            .filter_map(|id| Some((id, inner.remove_topic(id)?)))
-            .collect();
-        drop(inner);
-        for (id, other) in removed {
-            self.close_topic(id, &other);
+        for id in &unused {
+            self.remove_topic(&mut inner, *id);
         }
+        drop(inner);
+        for id in unused {
+            self.close_topic(id);
+        }
+    }
+}
+
+/// The maximum number of latched publishers that are kept for their messages.
+const MAX_LATCHED: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::goal::GoalOptions;
+    use crate::nav::Form;
+    use crate::ros::{Clock, GoalTrackerThread};
+
+    fn endpoints() -> (Endpoints, GoalTrackerThread) {
+        let (ros, clock) = (RosHandle::of_nobody(), Clock::new(false));
+        let thread = GoalTrackerThread::start(&ros, &clock, "", GoalOptions::default()).unwrap();
+        let parameters = ParameterStore::new(Vec::new());
+        let endpoints = Endpoints::new(thread.handle(), &TransformBuffer::new(), &parameters, None);
+        (endpoints, thread)
+    }
+
+    fn topic(name: &str, type_name: &str) -> TopicSpec {
+        TopicSpec {
+            name: name.into(),
+            type_name: type_name.into(),
+            depth: 1,
+            reliable: true,
+            transient_local: true,
+            form: Form::Plain,
+        }
+    }
+
+    /// The number of open topics after one round, in which everything without a user has expired.
+    fn left(endpoints: &Endpoints) -> usize {
+        endpoints.close_next_expired(Instant::now() + Duration::from_secs(60));
+        endpoints.lock().topics().count()
+    }
+
+    #[test]
+    fn one_endpoint_ends_in_a_round() {
+        let (endpoints, _thread) = endpoints();
+        for number in 0..3 {
+            let id = endpoints.advertise(&topic(&format!("a{number}"), "A")).unwrap();
+            endpoints.end_uses(&[id.0]);
+        }
+        assert_eq!([(); 4].map(|()| left(&endpoints)), [2, 1, 0, 0]);
+    }
+
+    #[test]
+    fn a_latched_message_does_not_end_with_its_tree() {
+        let (endpoints, _thread) = endpoints();
+        for number in 0..MAX_LATCHED {
+            let id = endpoints.advertise(&topic(&format!("a{number}"), "A")).unwrap();
+            endpoints.keep_latched(id);
+            endpoints.keep_latched(id);
+            endpoints.end_uses(&[id.0]);
+        }
+        assert_eq!(left(&endpoints), MAX_LATCHED);
+        // One more, which is in use.
+        let id = endpoints.advertise(&topic("b", "B")).unwrap();
+        endpoints.keep_latched(id);
+        assert_eq!(left(&endpoints), MAX_LATCHED);
+        assert_eq!(left(&endpoints), MAX_LATCHED);
+        assert!(endpoints.lock().publishers.keys().all(|spec| &*spec.name != "a0"));
+        // A tree may use the topic with another type.
+        assert!(endpoints.advertise(&topic("b", "C")).is_err());
+        endpoints.end_uses(&[id.0]);
+        assert!(endpoints.advertise(&topic("b", "C")).is_ok());
     }
 }

@@ -42,13 +42,6 @@ impl SharedSubscription {
         }
     }
 
-    /// Removes a reader.
-    pub(super) fn leave(&self, inbox: &Arc<Inbox>) {
-        self.lock()
-            .readers
-            .retain(|reader| reader.as_ptr() != Arc::as_ptr(inbox));
-    }
-
     /// Delivers a message to every reader that still exists, which is an event, except for odometry: it arrives all the
     /// time, and its leaves read the motion of the last moments. `received`: see [`Inbox::message`].
     pub(super) fn deliver(&self, id: TopicId, topic: &TopicSpec, payload: &Payload, received: Time) {

@@ -24,7 +24,8 @@ impl Quality {
             .default("default")
             .doc(
                 "Words of: reliable, best_effort, volatile, transient_local, depth=N; or one of default, \
-                latched, sensor_data.",
+                latched, sensor_data. A published message that is latched (transient_local) stays available after \
+                its tree was replaced; on more than 64 such topics, the one that was used first loses it.",
             )
             .bind();
         if let Some(Err(fault)) = port.literal().map(|text| Self::parse(text)) {
