@@ -274,6 +274,31 @@ fn g8_a_leaf_that_returns_after_the_cancel_of_its_goal_starts_no_goal_and_no_job
     drop(kept.watchdog);
 }
 
+#[test]
+fn g8_a_leaf_that_returns_after_the_cancel_of_its_goal_publishes_nothing() {
+    let text = r#"<Sequence><Stuck name="arm"/><RosPublish topic_name="cmd_vel" message_type="geometry_msgs/msg/Twist"/><Spin/></Sequence>"#;
+    let kept = BlockedTree::with(registry(), text);
+    kept.remote.goal(1, &kept.tree);
+    kept.inside.recv_timeout(TIMEOUT).unwrap();
+    kept.remote.thread.handle().cancel(navigation(1));
+    kept.stopped.recv_timeout(TIMEOUT).unwrap();
+    kept.wait_for_the_stop();
+    kept.release.send(()).unwrap();
+    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!((client, report.status), (1, TerminalStatus::Canceled));
+    let published = || kept.remote.bench.published::<serde_json::Value>("cmd_vel").len();
+    assert_eq!(published(), 0);
+    // The next goal publishes.
+    kept.release.send(()).unwrap();
+    kept.remote.goal(2, &kept.tree);
+    kept.remote.clock.advance(10);
+    kept.remote.thread.handle().wake();
+    kept.inside.recv_timeout(TIMEOUT).unwrap();
+    assert!(kept.remote.is_running());
+    assert_eq!(published(), 1);
+    drop(kept.watchdog);
+}
+
 /// A place in a leaf's code where the tick thread blocks until the test releases it.
 #[derive(Clone)]
 struct Gate(Sender<()>, Arc<Mutex<Receiver<()>>>);

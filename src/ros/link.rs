@@ -11,8 +11,7 @@ use super::inbox::Inbox;
 use super::{DryRun, Endpoints};
 use crate::bt::Time;
 use crate::goal::{Command, LinkId, ServerId, Ticket};
-use crate::msg::service::Trigger;
-use crate::msg::{Service, Stamp, TransformStamped};
+use crate::msg::{Stamp, TransformStamped};
 use crate::nav::{
     EndpointKind, Event, Form, Link, LinkError, Opened, Part, Payload, TopicId, TopicSpec, TransformError,
 };
@@ -31,6 +30,8 @@ pub struct RosLink {
     topics: HashMap<TopicId, TopicSpec>,
     /// The numbers of all endpoints that this link uses.
     used: FxHashSet<u32>,
+    /// The latched topics on which this link has published.
+    latched: FxHashSet<TopicId>,
 }
 
 impl RosLink {
@@ -47,13 +48,14 @@ impl RosLink {
             transform_tolerance,
             topics: HashMap::new(),
             used: FxHashSet::default(),
+            latched: FxHashSet::default(),
         }
     }
 
     /// Counts an endpoint that was opened once more. A link counts as one user, however many of its leaves use it.
     fn uses(&mut self, endpoint: u32) {
         if !self.used.insert(endpoint) {
-            self.endpoints.end_uses(&[endpoint], None);
+            self.endpoints.end_uses(&[endpoint]);
         }
     }
 
@@ -78,6 +80,16 @@ impl RosLink {
         self.inbox.dropped()
     }
 
+    fn put_message(&self, topic: TopicId, payload: Payload, is_of_leaf: bool) {
+        let depth = self.topics.get(&topic).map_or(1, |spec| spec.depth);
+        self.endpoints.goal_tracker.put(Input::Publish {
+            topic,
+            payload,
+            depth,
+            is_of_leaf,
+        });
+    }
+
     /// Whether the ticket belongs to this link and is not older than `since`, a ticket of its world.
     fn owns(&self, ticket: Ticket, since: Ticket) -> bool {
         ticket.link() == self.id && ticket.in_world() >= since
@@ -99,7 +111,7 @@ impl Drop for RosLink {
     /// Stops all running requests of its world.
     fn drop(&mut self) {
         let used: Vec<u32> = self.used.drain().collect();
-        self.endpoints.end_uses(&used, Some(&self.inbox));
+        self.endpoints.end_uses(&used);
         self.endpoints.goal_tracker.submit(Input::Unlink(self.id));
         self.endpoints.goal_tracker.hand_over();
     }
@@ -141,7 +153,8 @@ impl Link for RosLink {
         };
         let unused: Vec<u32> = self.used.extract_if(is_unused).collect();
         self.topics.retain(|topic, _| !unused.contains(&topic.0));
-        self.endpoints.end_uses(&unused, Some(&self.inbox));
+        self.latched.retain(|topic| !unused.contains(&topic.0));
+        self.endpoints.end_uses(&unused);
     }
 
     fn template(&self, part: Part, type_name: &str) -> Result<serde_json::Value, LinkError> {
@@ -158,25 +171,21 @@ impl Link for RosLink {
 
     fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
         DryRun::default().serve_trigger(name)?;
-        let topic = TopicSpec {
-            name: name.into(),
-            type_name: Trigger::TYPE.into(),
-            depth: 1,
-            reliable: true,
-            transient_local: false,
-            form: Form::Plain,
-        };
+        let topic = TopicSpec::of_trigger(name);
         let id = self.endpoints.serve_trigger(&topic, &self.inbox);
         Ok(self.uses_topic(id, &topic))
     }
 
     fn publish(&mut self, topic: TopicId, payload: Payload) {
-        let depth = self.topics.get(&topic).map_or(1, |spec| spec.depth);
-        self.endpoints.goal_tracker.put(Input::Publish {
-            topic,
-            payload,
-            depth,
-        });
+        let spec = self.topics.get(&topic);
+        if spec.is_some_and(|spec| spec.transient_local) && self.latched.insert(topic) {
+            self.endpoints.keep_latched(topic);
+        }
+        self.put_message(topic, payload, true);
+    }
+
+    fn publish_log(&mut self, topic: TopicId, payload: Payload) {
+        self.put_message(topic, payload, false);
     }
 
     fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {

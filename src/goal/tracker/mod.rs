@@ -393,6 +393,11 @@ impl<P> GoalTracker<P> {
         self.servers.remove(&server);
     }
 
+    /// Whether leaves may start nothing: all were halted from outside of the tick thread, and no session has begun since.
+    pub fn is_halted(&self) -> bool {
+        self.is_halted || self.shut_down.is_some()
+    }
+
     /// The counters so far.
     pub fn counters(&self) -> Counters {
         self.counters

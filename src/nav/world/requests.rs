@@ -398,7 +398,9 @@ mod tests {
             Ok(TopicId(0))
         }
 
-        fn publish(&mut self, _: TopicId, _: Payload) {}
+        fn publish(&mut self, _: TopicId, _: Payload) {
+            self.note("message");
+        }
 
         fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
             for command in commands.drain(..) {
@@ -465,6 +467,28 @@ mod tests {
         assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
         let order = order.0.lock().unwrap().clone();
         assert_eq!(order, ["goal", "cancel", "hand-over", "job"]);
+    }
+
+    #[test]
+    fn g2_the_cancel_of_a_preempted_goal_is_sent_before_a_message_is_published() {
+        let order = Order::default();
+        let publish = leaf("RosPublish")
+            .port("topic_name", "cmd_vel")
+            .port("message_type", "geometry_msgs/msg/Twist");
+        let root = reactive_fallback([
+            sequence([leaf("ScriptCondition").port("code", "go"), publish]),
+            leaf("Spin").port("spin_dist", "1.0"),
+        ]);
+        let compiled = compile(&forest([tree("Main", root)]), "Main", &crate::nav::registry()).unwrap();
+        let mut run = Tree::new(compiled.def);
+        run.insert_resource(World::new(Box::new(order.clone()), Settings::default()));
+        run.attach(Time::ZERO).unwrap();
+        run.set("go", false).unwrap();
+        assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
+        run.set("go", true).unwrap();
+        assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Success));
+        let order = order.0.lock().unwrap().clone();
+        assert_eq!(order, ["goal", "cancel", "message"]);
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl Navigator {
         if let Some(message) = self.log.take(def, stamp, idle_transitions)
             && let Some(world) = self.world()
         {
-            world.publish(topic, Payload::new(message));
+            world.publish_log(topic, Payload::new(message));
         }
     }
 }

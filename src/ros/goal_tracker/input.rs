@@ -33,6 +33,7 @@ pub(in crate::ros) enum Input {
         topic: TopicId,
         payload: Payload,
         depth: u16,
+        is_of_leaf: bool,
     },
     /// A tree has opened a server. Its client follows.
     Named(ServerId, Arc<str>),
@@ -56,14 +57,14 @@ impl InputSender {
     }
 
     /// Calls `then` on the node's thread with whether at most one server answers `service`, by the graph at the time of
-    /// this call. If there are several, a client gets the answer of one of them.
+    /// this call. If there are several, a client gets the answer of one of them. False if the graph cannot be read.
     pub(in crate::ros) fn ask_whether_alone(
         self,
         service: String,
         then: impl FnOnce(&Self, bool) + Send + 'static,
     ) {
         let to = self.clone();
-        let look = move |node: &mut RosNode| then(&self, node.servers(&service) <= 1);
+        let look = move |node: &mut RosNode| then(&self, node.has_one_server(&service));
         to.send(Input::Task(Box::new(look)));
     }
 

@@ -98,9 +98,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::goal::{CancelTag, Command, GoalId, Selection, ServerId, Ticket, WireEvent};
-    use crate::nav::Payload;
-    use crate::ros::interfaces::ActionTransport;
+    use crate::bt::{HaltReason, Time};
+    use crate::goal::{CancelTag, Command, GoalId, GoalStatus, Selection, ServerId, Ticket, WireEvent};
+    use crate::nav::{Payload, TopicId};
+    use crate::ros::interfaces::{ActionTransport, Publish};
     use crate::ros::spin::Task;
     use crate::ros::{PendingRequests, guardian};
 
@@ -144,6 +145,9 @@ mod tests {
         fn pending_requests(&self) -> PendingRequests {
             PendingRequests::default()
         }
+        fn awaits_answers(&self) -> bool {
+            false
+        }
     }
 
     fn start() -> GoalTrackerThread {
@@ -178,6 +182,60 @@ mod tests {
             may_have_goals: true,
         };
         assert_eq!(look.recv_timeout(PATIENCE), Ok(stalled));
+    }
+
+    /// A publisher that records the published numbers.
+    struct Numbers(Sender<u32>);
+
+    impl Publish for Numbers {
+        fn publish(&self, payload: &Payload) -> Result<(), RosError> {
+            self.0.send(*payload.get::<u32>().unwrap()).unwrap();
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn g8_messages_of_leaves_are_dropped_between_the_halt_of_all_and_the_next_session() {
+        let thread = start();
+        let handle = thread.handle();
+        let (sender, published) = channel();
+        let topic = TopicId(1);
+        handle.put(Input::Advertised(topic));
+        handle.put(Input::Publisher(topic, Box::new(Numbers(sender))));
+        let publish = |number: u32, is_of_leaf| {
+            handle.put(Input::Publish {
+                topic,
+                payload: Payload::new(number),
+                depth: 1,
+                is_of_leaf,
+            });
+        };
+        publish(1, true);
+        handle.halt_all(HaltReason::GoalCanceled);
+        publish(2, true);
+        publish(3, false);
+        handle.submit(Input::Commands(vec![Command::BeginSession]));
+        publish(4, true);
+        assert_eq!(
+            [(); 3].map(|()| published.recv_timeout(PATIENCE)),
+            [1, 3, 4].map(Ok)
+        );
+    }
+
+    #[test]
+    fn a_late_status_of_a_closed_server_has_no_effect() {
+        let (ros, thread) = (RosHandle::of_nobody(), start());
+        let mut owner = Owner::new(ros.goal_ids("", ""), GoalOptions::default(), thread.handle());
+        let before = format!("{:?}", owner.goal_tracker);
+        let goals = vec![(GoalId::ZERO, GoalStatus::Executing)];
+        owner.take_wire(
+            WireEvent::Status {
+                server: SERVER,
+                goals,
+            },
+            Time::ZERO,
+        );
+        assert_eq!(format!("{:?}", owner.goal_tracker), before);
     }
 
     /// A message that is not a command of a tick: here a result for a client.

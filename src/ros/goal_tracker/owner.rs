@@ -54,6 +54,8 @@ pub(super) struct Owner {
     pub(super) effects: Vec<Effect<Payload>>,
     /// Whether the view is out of date.
     pub(super) changed: bool,
+    /// A message of this session was dropped.
+    has_dropped: bool,
 }
 
 impl Owner {
@@ -76,6 +78,7 @@ impl Owner {
             guarded: None,
             effects: Vec::new(),
             changed: false,
+            has_dropped: false,
         }
     }
 
@@ -138,6 +141,7 @@ impl Owner {
         match input {
             Input::Commands(commands) => {
                 for command in commands {
+                    self.has_dropped &= !matches!(command, Command::BeginSession);
                     self.goal_tracker.command(command, now, &mut self.effects);
                 }
                 return true;
@@ -167,9 +171,14 @@ impl Owner {
                 topic,
                 payload,
                 depth,
+                is_of_leaf,
             } => {
                 self.carry_out(now);
-                self.publishers.publish(topic, payload, depth);
+                if is_of_leaf && self.goal_tracker.is_halted() {
+                    self.drop_message();
+                } else {
+                    self.publishers.publish(topic, payload, depth);
+                }
             }
             Input::Close(server, confirm) => {
                 if confirm(self.is_idle_on(server, now)) {
@@ -209,9 +218,11 @@ impl Owner {
         false
     }
 
-    fn take_wire(&mut self, event: WireEvent<Payload>, now: Time) {
-        if let WireEvent::ServerBack { server } | WireEvent::ServerGone { server } = event
-            && !self.names.contains_key(&server)
+    pub(super) fn take_wire(&mut self, event: WireEvent<Payload>, now: Time) {
+        if let WireEvent::ServerBack { server }
+        | WireEvent::ServerGone { server }
+        | WireEvent::Status { server, .. } = &event
+            && !self.names.contains_key(server)
         {
             // It was closed meanwhile.
             return;
@@ -238,12 +249,18 @@ impl Owner {
     /// Whether nothing of this node may happen on a server any more: no goal, no request, no search for goals of an
     /// earlier run.
     fn is_idle_on(&self, server: ServerId, now: Time) -> bool {
-        let action = self.actions.get(&server).map(|client| client.pending_requests());
-        let service = self.services.get(&server).map(|client| client.pending_requests());
-        let is_owed = |pending: PendingRequests| pending.unanswered > 0;
+        let action = self.actions.get(&server).map(|client| client.awaits_answers());
+        let service = self.services.get(&server).map(|client| client.awaits_answers());
         !self.goal_tracker.uses_server(server, now)
             && !self.abandoned.goals().any(|goal| goal.server == server)
-            && !action.into_iter().chain(service).any(is_owed)
+            && !action.or(service).unwrap_or_default()
+    }
+
+    /// Drops a message of a leaf that returned after all leaves were halted: it could move the robot.
+    fn drop_message(&mut self) {
+        if !std::mem::replace(&mut self.has_dropped, true) {
+            tracing::warn!("a leaf has published after its tree was halted: its messages are dropped");
+        }
     }
 
     /// Ends the client of a server, and forgets the server.

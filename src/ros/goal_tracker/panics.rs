@@ -91,6 +91,7 @@ impl LeftGoals {
                     topic,
                     payload,
                     depth,
+                    ..
                 }) => publishers.publish(topic, payload, depth),
                 Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
@@ -173,6 +174,9 @@ mod tests {
         fn forget(&mut self, _: GoalId) {}
         fn pending_requests(&self) -> PendingRequests {
             PendingRequests::default()
+        }
+        fn awaits_answers(&self) -> bool {
+            false
         }
     }
 
