@@ -217,6 +217,41 @@ def test_selectors_read_messages_from_before_and_after_the_start(stack_factory, 
     assert goal.result()[0] == "CANCELED"
 
 
+def test_a_selection_remains_while_another_tree_is_used_for_long(stack_factory, tmp_path):
+    stack = stack_factory()
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    publisher = stack.graph.node.create_publisher(String, "planner_selector", latched)
+    publisher.publish(String(data="Chosen"))
+    select = """<PlannerSelector selected_planner="{planner}" default_planner="Default"/>"""
+    selecting = write(tmp_path / "selecting.xml", select, PLAN, FOLLOW)
+    other = write(tmp_path / "other.xml", PLAN.replace("{planner}", "Own"), FOLLOW)
+
+    def planner():
+        run(stack, selecting)
+        return stack.robot.planner.requests()[-1].planner_id
+
+    wait_for(lambda: planner() == "Chosen", 30.0, "the selection")
+    stack.graph.node.destroy_publisher(publisher)
+    run(stack, other)
+    reads = ("reads", "rt/planner_selector")
+    wait_for(lambda: reads not in entities(stack), 30.0, "the end of the subscription")
+    # Also in the first tick.
+    assert planner() == "Chosen"
+
+
+def test_a_latched_message_of_a_tree_outlives_its_tree(stack_factory, tmp_path):
+    stack = stack_factory()
+    publish = """<RosPublish topic_name="{}" message_type="std_msgs/msg/String" qos="{}" message.data="open"/>"""
+    nodes = [publish.format("door", "latched"), publish.format("said", "default")]
+    run(stack, write(tmp_path / "publishing.xml", *nodes))
+    run(stack, write(tmp_path / "other.xml", PLAN, FOLLOW))
+    wait_for(lambda: ("writes", "rt/said") not in entities(stack), 30.0, "the end of the other publisher")
+    received = []
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    stack.graph.node.create_subscription(String, "door", lambda message: received.append(message.data), latched)
+    wait_for(lambda: received == ["open"], 30.0, "the latched message")
+
+
 def test_g1_neither_silent_nor_flooded_topics_delay_a_tick(stack, tmp_path):
     updater = f'<GoalUpdater input_goal="{{goal}}" output_goal="{{updated}}">{UPDATED}</GoalUpdater>'
     often = f'<RateController hz="20">{updater}</RateController>'

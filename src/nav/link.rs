@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::bt::Time;
 use crate::goal::{Command, Notice, ServerId, Ticket};
-use crate::msg::{Stamp, TransformStamped};
+use crate::msg::{Service, Stamp, TransformStamped, service::Trigger};
 
 /// A goal, request, result or topic message in transit. Shared, never copied. Both ends know its type from the
 /// interface name.
@@ -103,6 +103,20 @@ pub struct TopicSpec {
     pub transient_local: bool,
     /// The representation of payloads.
     pub form: Form,
+}
+
+impl TopicSpec {
+    /// The requests of a trigger that a tree serves; see [`Link::serve_trigger`].
+    pub fn of_trigger(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            type_name: Trigger::TYPE.into(),
+            depth: 1,
+            reliable: true,
+            transient_local: false,
+            form: Form::Plain,
+        }
+    }
 }
 
 /// A subscription or a publisher, by number.
@@ -284,8 +298,13 @@ pub trait Link: Send {
     /// Closes, now or later, what was opened and is not in this list.
     fn close_unused(&mut self, _in_use: &Opened) {}
 
-    /// Publishes a message.
+    /// Publishes a message of a leaf. It is dropped after [`Command::HaltAll`], until the next session begins.
     fn publish(&mut self, topic: TopicId, payload: Payload);
+
+    /// Publishes a message that tells what the tree did, also after [`Command::HaltAll`].
+    fn publish_log(&mut self, topic: TopicId, payload: Payload) {
+        self.publish(topic, payload);
+    }
 
     /// Hands commands to the GoalTracker, in order, and leaves the vector empty.
     fn submit(&mut self, commands: &mut Vec<Command<Payload>>);

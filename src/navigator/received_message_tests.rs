@@ -7,7 +7,7 @@ use super::goal::{Request, RequestedTree, TerminalStatus};
 use super::test_harness::{Client, Rig, load, registry};
 use crate::bt::{Time, TreeDef};
 use crate::msg::action::{ComputePathToPose, Spin};
-use crate::msg::{Header, Pose, PoseStamped, Stamp};
+use crate::msg::{BatteryState, Header, Pose, PoseStamped, Stamp};
 use crate::nav::testing::Plan;
 
 const UPDATED: &str = r#"<GoalUpdater input_goal="{goal}" output_goal="{updated}">
@@ -191,15 +191,22 @@ fn a_pause_while_the_tree_of_its_navigation_is_read_holds_it_up() {
 
 #[test]
 fn a_paused_robot_stays_paused_whichever_tree_goes_on() {
-    // The tree is swapped, also with a goal that replaced a paused one; a goal comes with another tree.
-    for case in 0..4 {
+    // The tree is swapped, also with a goal that replaced a paused one; a goal comes with another tree; the goal before
+    // it had a tree that cannot be paused.
+    for case in 0..5 {
         let (mut rig, tree) = turning();
+        rig.bench.close_topics_at_once();
         rig.bench.publish("pause", ());
         rig.ticks(3);
         assert_eq!(rig.bench.active("spin"), 0);
         if case == 1 {
             rig.unstamped(3, 2.0, &tree, 0);
             rig.ticks(3);
+        }
+        if case == 4 {
+            rig.unstamped(3, 2.0, &load(&registry(), "<Spin/>"), 0);
+            rig.ticks(10);
+            assert_eq!(rig.bench.active("spin"), 1);
         }
         let other = load(&registry(), PAUSABLE);
         if case < 2 {
@@ -223,6 +230,72 @@ fn a_paused_robot_stays_paused_whichever_tree_goes_on() {
         rig.bench.publish("resume", ());
         rig.ticks(3);
         assert_eq!(rig.bench.active("spin"), 1, "case {case}");
+    }
+}
+
+#[test]
+fn a_run_is_resumed_while_a_tree_that_cannot_be_paused_goes_on() {
+    let (mut rig, tree) = turning();
+    rig.bench.close_topics_at_once();
+    rig.bench.publish("pause", ());
+    rig.ticks(3);
+    rig.unstamped(3, 2.0, &load(&registry(), "<Spin/>"), 0);
+    rig.ticks(10);
+    rig.bench.publish("resume", ());
+    rig.ticks(3);
+    rig.unstamped(4, 3.0, &tree, 0);
+    rig.ticks(10);
+    assert_eq!(rig.bench.active("spin"), 1);
+    // In the next run, the services end with their tree.
+    rig.cancel(4);
+    rig.ticks(5);
+    rig.unstamped(5, 3.0, &load(&registry(), "<Spin/>"), 0);
+    rig.ticks(3);
+    assert!(!rig.bench.is_open("pause"));
+}
+
+#[test]
+fn a_pause_while_the_tree_of_its_navigation_is_read_counts_if_another_tree_was_used_before() {
+    let (mut rig, tree) = turning();
+    rig.cancel(2);
+    rig.ticks(5);
+    rig.unstamped(3, 2.0, &load(&registry(), "<AlwaysSuccess/>"), 0);
+    rig.ticks(3);
+    rig.bench.publish("pause", ());
+    rig.ticks(3);
+    rig.bench.wait(50);
+    rig.unstamped(4, 2.0, &tree, 100);
+    rig.ticks(5);
+    assert_eq!(rig.bench.active("spin"), 0, "no client called resume");
+}
+
+#[test]
+fn a_message_of_an_earlier_navigation_counts_although_another_tree_was_used_in_between() {
+    let battery = r#"<IsBatteryLow min_battery="0.2"/>"#;
+    let state = r#"<RosSubscribe topic_name="door" message_type="std_msgs/msg/String" timeout="50"/>"#;
+    for reader in [battery, state] {
+        let mut rig = rig();
+        rig.bench.close_topics_at_once();
+        let trees = [reader, "<AlwaysSuccess/>"].map(|tree| load(&registry(), tree));
+        let run = |rig: &mut Rig, number: u8, tree: usize| {
+            rig.unstamped(number, 1.0, &trees[tree], 0);
+            rig.ticks(1);
+            if number == 1 {
+                let battery = BatteryState {
+                    percentage: 0.1,
+                    ..BatteryState::default()
+                };
+                rig.bench.publish("/battery_status", battery);
+                rig.bench.publish("door", serde_json::json!({"data": "open"}));
+            }
+            rig.ticks(10);
+            rig.report().1.status
+        };
+        run(&mut rig, 1, 0);
+        // The battery publishes after the first goal has failed.
+        assert_eq!(run(&mut rig, 2, 0), TerminalStatus::Succeeded, "{reader}");
+        assert_eq!(run(&mut rig, 3, 1), TerminalStatus::Succeeded);
+        assert_eq!(run(&mut rig, 4, 0), TerminalStatus::Succeeded, "{reader}");
     }
 }
 

@@ -145,6 +145,15 @@ impl RecordedLink {
     }
 }
 
+impl RecordedLink {
+    fn record_published(&self, topic: TopicId, payload: &Payload) {
+        if self.stream.is_read() {
+            let payload = payload.clone();
+            self.stream.write(Recorded::Published { topic, payload });
+        }
+    }
+}
+
 impl Link for RecordedLink {
     fn open(
         &mut self,
@@ -197,7 +206,7 @@ impl Link for RecordedLink {
 
     fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
         let id = self.inner.serve_trigger(name)?;
-        self.record_topic(id, TopicUsage::Served, trigger_spec(name));
+        self.record_topic(id, TopicUsage::Served, TopicSpec::of_trigger(name));
         Ok(id)
     }
 
@@ -206,11 +215,13 @@ impl Link for RecordedLink {
     }
 
     fn publish(&mut self, topic: TopicId, payload: Payload) {
-        if self.stream.is_read() {
-            let payload = payload.clone();
-            self.stream.write(Recorded::Published { topic, payload });
-        }
+        self.record_published(topic, &payload);
         self.inner.publish(topic, payload);
+    }
+
+    fn publish_log(&mut self, topic: TopicId, payload: Payload) {
+        self.record_published(topic, &payload);
+        self.inner.publish_log(topic, payload);
     }
 
     fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
@@ -283,17 +294,5 @@ impl Link for RecordedLink {
         let parameter = (name.to_owned(), value.clone());
         self.stream.write(Recorded::Parameter(Box::new(parameter)));
         value
-    }
-}
-
-/// The topic of a trigger that a tree serves.
-pub(super) fn trigger_spec(name: &str) -> TopicSpec {
-    TopicSpec {
-        name: name.into(),
-        type_name: "std_srvs/srv/Trigger".into(),
-        depth: 1,
-        reliable: true,
-        transient_local: false,
-        form: Form::Plain,
     }
 }

@@ -9,8 +9,8 @@ use crate::bt::{HaltReason, NodeStatus, Object, PortValue, Registry, Resource, T
 use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::{Action, Pose, Service, Stamp, Transform, TransformStamped};
 use crate::nav::{
-    EndpointKind, Event, Form, Link, LinkError, Part, Payload, Settings, TopicId, TopicSpec, TransformError,
-    World,
+    EndpointKind, Event, Form, Link, LinkError, Opened, Part, Payload, Settings, TopicId, TopicSpec,
+    TransformError, World,
 };
 use crate::xml::Loader;
 
@@ -18,6 +18,7 @@ use crate::xml::Loader;
 struct BenchLink {
     network: Arc<Mutex<Network>>,
     outbox: Vec<Command<Payload>>,
+    publications: Vec<(TopicId, Payload)>,
 }
 
 impl BenchLink {
@@ -25,6 +26,7 @@ impl BenchLink {
         Self {
             network: Arc::clone(network),
             outbox: Vec::new(),
+            publications: Vec::new(),
         }
     }
 }
@@ -64,14 +66,7 @@ impl Link for BenchLink {
     }
 
     fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
-        let spec = TopicSpec {
-            name: name.into(),
-            type_name: "std_srvs/srv/Trigger".into(),
-            depth: 1,
-            reliable: true,
-            transient_local: false,
-            form: Form::Plain,
-        };
+        let spec = TopicSpec::of_trigger(name);
         Ok(lock(&self.network).topic(&spec))
     }
 
@@ -79,7 +74,15 @@ impl Link for BenchLink {
         Ok(lock(&self.network).template(part, type_name))
     }
 
+    fn close_unused(&mut self, in_use: &Opened) {
+        lock(&self.network).close_unused(in_use);
+    }
+
     fn publish(&mut self, topic: TopicId, payload: Payload) {
+        self.publications.push((topic, payload));
+    }
+
+    fn publish_log(&mut self, topic: TopicId, payload: Payload) {
         lock(&self.network).sent(topic, payload);
     }
 
@@ -90,6 +93,9 @@ impl Link for BenchLink {
     fn hand_over(&mut self) {
         if !self.outbox.is_empty() {
             lock(&self.network).submit(&mut self.outbox);
+        }
+        if !self.publications.is_empty() {
+            lock(&self.network).publish_of_leaves(&mut self.publications);
         }
     }
 
@@ -256,6 +262,16 @@ impl Bench {
     /// Publishes a message to all subscribers.
     pub fn publish<T: Send + Sync + 'static>(&mut self, topic: &str, message: T) {
         self.network().publish(topic, &Payload::new(message));
+    }
+
+    /// Ends topics that no tree uses at once, and not some time later.
+    pub fn close_topics_at_once(&mut self) {
+        self.network().close_topics_at_once();
+    }
+
+    /// Whether a topic, or a service that trees serve, is open.
+    pub fn is_open(&self, topic: &str) -> bool {
+        self.network().is_open(topic)
     }
 
     /// Sets the type with which others publish a topic; `None` removes it.

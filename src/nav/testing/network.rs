@@ -12,7 +12,7 @@ use crate::goal::{
     LinkId, Selection, ServerId, Stamp as GoalStamp, TerminalStatus, Ticket, WireEvent,
 };
 use crate::msg::{Stamp, Transform, TransformStamped};
-use crate::nav::{EndpointKind, Event, LinkError, Part, Payload, TopicId, TopicSpec, TransformError};
+use crate::nav::{EndpointKind, Event, LinkError, Opened, Part, Payload, TopicId, TopicSpec, TransformError};
 
 /// The link of the world under test. Its tickets differ from those of the GoalTracker, as in a node.
 const LINK: LinkId = LinkId(3);
@@ -65,6 +65,10 @@ pub(super) struct Network {
     order: u64,
     events: Vec<Event>,
     topics: Vec<TopicSpec>,
+    /// Topics that no tree uses.
+    closed: BTreeSet<TopicId>,
+    /// Whether topics that no tree uses are closed.
+    closes_topics: bool,
     /// Messages for late subscribers.
     retained: BTreeMap<String, Payload>,
     published: Vec<(TopicId, Payload)>,
@@ -98,6 +102,8 @@ impl Network {
             order: 0,
             events: Vec::new(),
             topics: Vec::new(),
+            closed: BTreeSet::new(),
+            closes_topics: false,
             retained: BTreeMap::new(),
             published: Vec::new(),
             transforms: BTreeMap::new(),
@@ -141,17 +147,31 @@ impl Network {
         self.heard.insert(server);
     }
 
+    fn id_of(&self, spec: &TopicSpec) -> Option<TopicId> {
+        let known = self.topics.iter().position(|known| known == spec)?;
+        u32::try_from(known).ok().map(TopicId)
+    }
+
     pub(super) fn topic(&mut self, spec: &TopicSpec) -> TopicId {
-        let known = self.topics.iter().position(|known| known == spec);
-        let index = known.unwrap_or_else(|| {
+        let topic = self.id_of(spec).unwrap_or_else(|| {
             self.topics.push(spec.clone());
-            self.topics.len() - 1
+            TopicId(u32::try_from(self.topics.len() - 1).unwrap_or(u32::MAX))
         });
-        TopicId(u32::try_from(index).unwrap_or(u32::MAX))
+        self.closed.remove(&topic);
+        topic
+    }
+
+    pub(super) fn close_unused(&mut self, in_use: &Opened) {
+        if self.closes_topics {
+            let topics = (0..).zip(&self.topics).map(|(index, _)| TopicId(index));
+            self.closed = topics.filter(|topic| !in_use.topics.contains(topic)).collect();
+        }
     }
 
     pub(super) fn subscribe(&mut self, spec: &TopicSpec) -> TopicId {
-        let known = self.topics.contains(spec);
+        let known = self
+            .id_of(spec)
+            .is_some_and(|topic| !self.closed.contains(&topic));
         let topic = self.topic(spec);
         if !known
             && spec.transient_local
@@ -187,6 +207,14 @@ impl Network {
 
     pub(super) fn sent(&mut self, topic: TopicId, payload: Payload) {
         self.published.push((topic, payload));
+    }
+
+    /// Like the real one, drops messages of leaves that were halted from outside of the tick thread.
+    pub(super) fn publish_of_leaves(&mut self, messages: &mut Vec<(TopicId, Payload)>) {
+        if !self.goal_tracker.is_halted() {
+            self.published.append(messages);
+        }
+        messages.clear();
     }
 
     pub(super) fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
@@ -316,7 +344,7 @@ impl Network {
     pub(super) fn publish(&mut self, name: &str, payload: &Payload) {
         self.retained.insert(name.to_owned(), payload.clone());
         for (index, topic) in (0..).zip(&self.topics) {
-            if &*topic.name == name {
+            if &*topic.name == name && !self.closed.contains(&TopicId(index)) {
                 self.events.push(Event::Message {
                     topic: TopicId(index),
                     payload: payload.clone(),
@@ -324,6 +352,15 @@ impl Network {
                 });
             }
         }
+    }
+
+    pub(super) fn close_topics_at_once(&mut self) {
+        self.closes_topics = true;
+    }
+
+    pub(super) fn is_open(&self, name: &str) -> bool {
+        let mut topics = (0..).zip(&self.topics);
+        topics.any(|(index, topic)| &*topic.name == name && !self.closed.contains(&TopicId(index)))
     }
 
     pub(super) fn set_transform(&mut self, parent: &str, child: &str, transform: Transform, stamp: Stamp) {

@@ -2,7 +2,7 @@
 
 use super::{Sample, World};
 use crate::bt::Time;
-use crate::nav::link::TopicId;
+use crate::nav::link::{TopicId, TopicSpec};
 use crate::nav::odometry::{OdometrySample, OdometrySmoother};
 
 /// What a world keeps from before a navigation: the newest messages, and the odometry of the last moments. A replay of
@@ -15,6 +15,8 @@ pub struct WorldCheckpoint {
     pub messages: u64,
     /// The newest message of each topic, in the order of their numbers.
     pub topics: Vec<(TopicId, Sample)>,
+    /// Those of these topics that no tree uses: the one that was closed first is the first.
+    pub closed: Vec<(TopicId, TopicSpec)>,
     /// The odometry, oldest first.
     pub odometry: Vec<OdometrySample>,
     /// The tick that received the newest odometry.
@@ -24,16 +26,11 @@ pub struct WorldCheckpoint {
 impl World {
     /// The state of a world that no navigation uses.
     pub fn checkpoint(&self) -> WorldCheckpoint {
-        let mut topics: Vec<_> = self
-            .topics
-            .iter()
-            .map(|(topic, sample)| (*topic, sample.clone()))
-            .collect();
-        topics.sort_unstable_by_key(|(topic, _)| *topic);
         WorldCheckpoint {
             next_ticket: self.next_ticket,
             messages: self.messages,
-            topics,
+            topics: self.topics.samples(),
+            closed: self.topics.closed(),
             odometry: self
                 .odometry()
                 .into_iter()
@@ -48,7 +45,7 @@ impl World {
     pub fn restore(&mut self, checkpoint: &WorldCheckpoint) {
         self.next_ticket = checkpoint.next_ticket;
         self.messages = checkpoint.messages;
-        self.topics.extend(checkpoint.topics.iter().cloned());
+        self.topics.restore(&checkpoint.topics, &checkpoint.closed);
         self.odometry_arrived = checkpoint.odometry_arrived;
         if let Some((_, smoother)) = &mut self.odometry {
             smoother.restore(&checkpoint.odometry);

@@ -4,6 +4,7 @@ mod checkpoint;
 mod goal_cancels;
 mod requests;
 mod robot;
+mod topics;
 
 pub use checkpoint::WorldCheckpoint;
 pub use requests::Progress;
@@ -23,6 +24,7 @@ use super::settings::Settings;
 use crate::bt::{HaltOrder, Resource, Time};
 use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::{Odometry, Stamp};
+use topics::Topics;
 
 /// The newest message of a topic.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +58,15 @@ pub struct World {
     /// Start time of the run, from which commands to the run are valid; see [`World::run_sample`].
     run_accepted: Time,
     waiting: FxHashMap<Ticket, Progress>,
-    topics: FxHashMap<TopicId, Sample>,
+    topics: Topics,
+    /// What the trees have open.
+    in_use: Opened,
+    /// The services that trees of the current run served and no tree uses. A client may still call them.
+    held: Vec<TopicId>,
+    /// The open services.
+    triggers: Vec<TopicId>,
+    /// The messages of this tick, which leave after its commands.
+    publications: Vec<(TopicId, Payload)>,
     /// Cancels, which are sent before all other commands (guarantee G2). Unused with the old order.
     halts: Vec<Command<Payload>>,
     /// The newest halted requests whose cancel by another client would end the navigation. What arrives for them was
@@ -94,7 +104,11 @@ impl World {
             accepted: Time::ZERO,
             run_accepted: Time::ZERO,
             waiting: FxHashMap::default(),
-            topics: FxHashMap::default(),
+            topics: Topics::default(),
+            in_use: Opened::default(),
+            held: Vec::new(),
+            triggers: Vec::new(),
+            publications: Vec::new(),
             halts: Vec::new(),
             halted: VecDeque::new(),
             requests: Vec::new(),
@@ -125,6 +139,10 @@ impl World {
     ) -> Result<ServerId, LinkError> {
         let server = self.link.open(kind, name, type_name, form)?;
         self.opened.servers.push(server);
+        self.in_use.add(&Opened {
+            servers: vec![server],
+            topics: Vec::new(),
+        });
         Ok(server)
     }
 
@@ -138,17 +156,33 @@ impl World {
         std::mem::take(&mut self.opened)
     }
 
-    /// Closes what was opened and is not in this list. The world keeps its odometry, which all trees share.
+    /// Closes what was opened and is not in this list. The world keeps its odometry, which all trees share, and until
+    /// the next run the services of the current one: a request on them applies to the whole run.
     pub fn close_unused(&mut self, mut in_use: Opened) {
         in_use
             .topics
             .extend(self.odometry.as_ref().map(|(topic, _)| *topic));
-        self.topics.retain(|topic, _| in_use.topics.contains(topic));
+        self.held.clone_from(&self.triggers);
+        self.held.retain(|topic| !in_use.topics.contains(topic));
+        self.in_use = in_use;
+        self.close();
+    }
+
+    /// Closes what is neither in use nor held.
+    fn close(&mut self) {
+        let mut in_use = self.in_use.clone();
+        in_use.topics.extend(&self.held);
+        self.triggers.retain(|topic| in_use.topics.contains(topic));
+        self.topics.close_unused(&in_use.topics);
         self.link.close_unused(&in_use);
     }
 
     fn has_opened(&mut self, topic: TopicId) -> TopicId {
         self.opened.topics.push(topic);
+        self.in_use.add(&Opened {
+            servers: Vec::new(),
+            topics: vec![topic],
+        });
         topic
     }
 
@@ -158,13 +192,13 @@ impl World {
     /// [`LinkError`].
     pub fn subscribe(&mut self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
         let id = self.link.subscribe(topic)?;
-        self.topics.entry(id).or_default();
+        self.topics.open(id, topic);
         Ok(self.has_opened(id))
     }
 
     /// The newest message of a topic at the start of this tick.
     pub fn sample(&self, topic: TopicId) -> Option<&Sample> {
-        self.topics.get(&topic)
+        self.topics.sample(topic)
     }
 
     /// Like [`World::sample`], if the message was received after the current navigation was accepted. For messages that
@@ -188,7 +222,10 @@ impl World {
     /// [`LinkError`].
     pub fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
         let id = self.link.serve_trigger(name)?;
-        self.topics.entry(id).or_default();
+        self.topics.open(id, &TopicSpec::of_trigger(name));
+        if !self.triggers.contains(&id) {
+            self.triggers.push(id);
+        }
         Ok(self.has_opened(id))
     }
 
@@ -222,15 +259,25 @@ impl World {
         self.link.check(part, type_name, message)
     }
 
-    /// Publishes.
+    /// Publishes a message of a leaf, after the commands of the tick: a message may move the robot, and a preempted goal
+    /// is cancelled first (guarantee G2).
     pub fn publish(&mut self, topic: TopicId, payload: Payload) {
-        self.link.publish(topic, payload);
+        self.publications.push((topic, payload));
+    }
+
+    /// Publishes what the tree did; see [`Link::publish_log`].
+    pub fn publish_log(&mut self, topic: TopicId, payload: Payload) {
+        self.link.publish_log(topic, payload);
     }
 
     /// Starts a new session for all following requests. The end of a session does not wait for goals of an earlier
     /// session that did not stop in time. `run_accepted` is the start of its run, on the clock that a simulation does
     /// not stop.
     pub fn begin_session(&mut self, run_accepted: Time) {
+        if self.run_accepted != run_accepted && !self.held.is_empty() {
+            self.held.clear();
+            self.close();
+        }
         self.run_accepted = run_accepted;
         self.since = Ticket(self.next_ticket);
         self.notes.forget();
@@ -326,8 +373,7 @@ impl World {
         for listener in &mut self.listeners {
             listener(topic, &payload, self.now);
         }
-        let Some(sample) = self.topics.get_mut(&topic) else {
-            // Its tree is gone.
+        let Some(sample) = self.topics.sample_mut(topic) else {
             return;
         };
         sample.payload = Some(payload);
@@ -351,11 +397,13 @@ impl Resource for World {
     }
 
     fn end_tick(&mut self, _now: Time) {
-        if self.halts.is_empty() && self.requests.is_empty() {
-            return;
+        if !self.halts.is_empty() || !self.requests.is_empty() {
+            self.halts.append(&mut self.requests);
+            self.link.submit(&mut self.halts);
         }
-        self.halts.append(&mut self.requests);
-        self.link.submit(&mut self.halts);
+        for (topic, payload) in self.publications.drain(..) {
+            self.link.publish(topic, payload);
+        }
     }
 
     fn warn(&mut self, path: &Arc<str>, message: &str) {

@@ -9,7 +9,6 @@ use crate::msg::{Stamp, TransformStamped};
 use crate::nav::{EndpointKind, Event, Form, Link, LinkError, Payload, TopicId, TopicSpec, TransformError};
 use crate::record::codec::encode_payload;
 use crate::record::event::{CommandKind, TopicUsage};
-use crate::record::link::trigger_spec;
 
 /// The script, shared with the driver of the replay on the same thread.
 #[derive(Clone, Default)]
@@ -53,7 +52,10 @@ impl Link for ReplayLink {
     }
 
     fn serve_trigger(&mut self, name: &str) -> Result<TopicId, LinkError> {
-        Ok(self.0.lock().topic(TopicUsage::Served, &trigger_spec(name)))
+        Ok(self
+            .0
+            .lock()
+            .topic(TopicUsage::Served, &TopicSpec::of_trigger(name)))
     }
 
     fn publish(&mut self, _: TopicId, _: Payload) {}

@@ -8,7 +8,7 @@ use super::VERSION;
 use crate::bt::{Checkpoint, EntryState, Memory, NodeIndex, ScopeId, SlotId, Time};
 use crate::goal::GoalId;
 use crate::msg::{PoseStamped, Stamp};
-use crate::nav::{OdometrySample, Sample, Settings, TopicId, WorldCheckpoint};
+use crate::nav::{OdometrySample, Sample, Settings, TopicId, TopicSpec, WorldCheckpoint};
 use crate::record::codec::{Encoded, StoredValue, decode_payload, encode_payload, type_info};
 use crate::record::event::{Navigation, NavigatorKeys};
 
@@ -74,6 +74,7 @@ pub struct StoredWorld {
     pub next_ticket: u64,
     pub messages: u64,
     pub topics: Vec<StoredSample>,
+    pub closed: Vec<(TopicId, TopicSpec)>,
     pub odometry: Vec<StoredOdometry>,
     pub odometry_arrived: Time,
 }
@@ -230,6 +231,7 @@ impl StoredWorld {
                     received: sample.received,
                 })
                 .collect(),
+            closed: world.closed.clone(),
             odometry: world
                 .odometry
                 .iter()
@@ -267,6 +269,7 @@ impl StoredWorld {
                     (sample.topic, restored)
                 })
                 .collect(),
+            closed: self.closed.clone(),
             odometry: self
                 .odometry
                 .iter()

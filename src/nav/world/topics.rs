@@ -1,0 +1,173 @@
+//! The newest messages of the topics that trees read.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::Sample;
+use crate::nav::link::{TopicId, TopicSpec};
+
+/// The maximum number of closed topics whose newest message is kept. A mission may name new topics for months.
+const MAX_CLOSED: usize = 64;
+
+/// The topics that trees have opened to read, with their newest messages.
+///
+/// A closed topic keeps its newest message: a tree that opens it again reads the message, as if it had been in use all
+/// the time. A pause holds, a battery stays low, and a selection remains, whichever trees were used in between.
+#[derive(Default)]
+pub(super) struct Topics {
+    /// Also of closed topics.
+    samples: FxHashMap<TopicId, Sample>,
+    specs: FxHashMap<TopicId, TopicSpec>,
+    /// The oldest first.
+    closed: VecDeque<TopicId>,
+    /// The former numbers of topics that were opened again, each with the new one. The last messages of the former
+    /// subscription may arrive after that.
+    former: VecDeque<(TopicId, TopicId)>,
+}
+
+impl Topics {
+    /// A tree has opened a topic.
+    pub(super) fn open(&mut self, topic: TopicId, spec: &TopicSpec) {
+        self.closed.retain(|closed| *closed != topic);
+        if self.samples.contains_key(&topic) {
+            return;
+        }
+        let is_it = |closed: &TopicId| self.specs.get(closed) == Some(spec);
+        let former = self.closed.iter().position(is_it);
+        let former = former.and_then(|index| self.closed.remove(index));
+        let sample = former.and_then(|former| {
+            self.former.truncate(MAX_CLOSED - 1);
+            self.former.push_front((former, topic));
+            self.specs.remove(&former);
+            self.samples.remove(&former)
+        });
+        self.samples.insert(topic, sample.unwrap_or_default());
+        self.specs.insert(topic, spec.clone());
+    }
+
+    /// Closes the topics that are not in this list.
+    pub(super) fn close_unused(&mut self, in_use: &[TopicId]) {
+        let closed = &self.closed;
+        let is_unused = |topic: &&TopicId| !in_use.contains(topic) && !closed.contains(topic);
+        let mut unused: Vec<TopicId> = self.samples.keys().filter(is_unused).copied().collect();
+        unused.sort_unstable();
+        self.closed.extend(unused);
+        while self.closed.len() > MAX_CLOSED {
+            if let Some(topic) = self.closed.pop_front() {
+                self.samples.remove(&topic);
+                self.specs.remove(&topic);
+            }
+        }
+    }
+
+    pub(super) fn sample(&self, topic: TopicId) -> Option<&Sample> {
+        self.samples.get(&topic)
+    }
+
+    /// The place of the next message of a topic. `None`: its tree is gone.
+    pub(super) fn sample_mut(&mut self, topic: TopicId) -> Option<&mut Sample> {
+        let mut topic = topic;
+        while !self.samples.contains_key(&topic) {
+            topic = self.former.iter().find(|(former, _)| *former == topic)?.1;
+        }
+        self.samples.get_mut(&topic)
+    }
+
+    /// The newest messages, in the order of the topics' numbers.
+    pub(super) fn samples(&self) -> Vec<(TopicId, Sample)> {
+        let mut samples: Vec<_> = self
+            .samples
+            .iter()
+            .map(|(topic, sample)| (*topic, sample.clone()))
+            .collect();
+        samples.sort_unstable_by_key(|(topic, _)| *topic);
+        samples
+    }
+
+    /// The closed topics, oldest first.
+    pub(super) fn closed(&self) -> Vec<(TopicId, TopicSpec)> {
+        let spec = |topic: &TopicId| Some((*topic, self.specs.get(topic)?.clone()));
+        self.closed.iter().filter_map(spec).collect()
+    }
+
+    /// Puts the topics into an earlier state.
+    pub(super) fn restore(&mut self, samples: &[(TopicId, Sample)], closed: &[(TopicId, TopicSpec)]) {
+        self.samples.extend(samples.iter().cloned());
+        self.specs.extend(closed.iter().cloned());
+        self.closed = closed.iter().map(|(topic, _)| *topic).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nav::link::Form;
+
+    fn spec(name: &str) -> TopicSpec {
+        TopicSpec {
+            name: name.into(),
+            type_name: "std_msgs/msg/String".into(),
+            depth: 1,
+            reliable: true,
+            transient_local: false,
+            form: Form::Plain,
+        }
+    }
+
+    /// The number of messages of a topic.
+    fn count(topics: &Topics, topic: u32) -> Option<u64> {
+        topics.sample(TopicId(topic)).map(|sample| sample.count)
+    }
+
+    fn receive(topics: &mut Topics, topic: u32) {
+        if let Some(sample) = topics.sample_mut(TopicId(topic)) {
+            sample.count += 1;
+        }
+    }
+
+    #[test]
+    fn a_topic_that_is_opened_again_under_another_number_has_its_messages() {
+        let mut topics = Topics::default();
+        topics.open(TopicId(1), &spec("a"));
+        topics.open(TopicId(2), &spec("b"));
+        receive(&mut topics, 1);
+        topics.close_unused(&[TopicId(2)]);
+        // Its subscription ends later.
+        receive(&mut topics, 1);
+        topics.open(TopicId(3), &spec("a"));
+        assert_eq!(count(&topics, 3), Some(2));
+        // The last message of the former subscription was on its way.
+        receive(&mut topics, 1);
+        assert_eq!(
+            [1, 2, 3].map(|topic| count(&topics, topic)),
+            [None, Some(0), Some(3)]
+        );
+        topics.close_unused(&[]);
+        topics.open(TopicId(3), &spec("a"));
+        topics.close_unused(&[TopicId(3)]);
+        assert_eq!(count(&topics, 3), Some(3));
+    }
+
+    #[test]
+    fn of_many_closed_topics_those_that_were_closed_last_are_kept() {
+        let mut topics = Topics::default();
+        let many = 3 * MAX_CLOSED as u32;
+        for topic in 0..many {
+            topics.open(TopicId(topic), &spec(&topic.to_string()));
+            topics.close_unused(&[]);
+        }
+        assert_eq!(topics.samples.len(), MAX_CLOSED);
+        assert_eq!(topics.specs.len(), MAX_CLOSED);
+        assert_eq!(
+            (count(&topics, many - 64), count(&topics, many - 65)),
+            (Some(0), None)
+        );
+        for topic in 0..many {
+            topics.open(TopicId(many + topic), &spec("a"));
+            topics.close_unused(&[]);
+        }
+        assert!(topics.former.len() <= MAX_CLOSED);
+        receive(&mut topics, many);
+    }
+}
