@@ -14,8 +14,7 @@ use crate::nav::{
 };
 
 /// Refuses all that [`super::RosLink`] refuses at once: interfaces that are not in the build, invalid names, values
-/// that do not fit their fields. It creates no entities: those of trees exist as long as the node, so a refused tree must
-/// not have created any (guarantee G7). It stores the requests of one tree, which must be consistent; use one for each tree.
+/// that do not fit their fields. It creates no entities: a refused tree must change nothing (guarantee G7). It stores the requests of one tree, which must be consistent; use one for each tree.
 #[derive(Debug, Default)]
 pub struct DryRun {
     /// The types that the tree uses for topics, by full name after remapping.
