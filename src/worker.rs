@@ -205,17 +205,17 @@ impl<T> Shared<T> {
     }
 
     fn handle(&self, handler: &mut Handler<T>, item: Option<T>) -> Option<Instant> {
-        let handled = catch_unwind(AssertUnwindSafe(|| {
-            fault::point();
-            handler(item)
-        }));
-        match handled {
-            Ok(pause) => pause.map(|pause| Instant::now() + pause),
-            Err(panic) => {
-                (self.on_panic)(&panic_text(&*panic));
-                None
-            }
-        }
+        // A fault of a test, which takes no item.
+        self.catch(fault::point);
+        let pause = self.catch(|| handler(item)).flatten();
+        pause.map(|pause| Instant::now() + pause)
+    }
+
+    /// Calls `act`. `None` after a panic, which is reported.
+    fn catch<R>(&self, act: impl FnOnce() -> R) -> Option<R> {
+        catch_unwind(AssertUnwindSafe(act))
+            .map_err(|panic| (self.on_panic)(&panic_text(&*panic)))
+            .ok()
     }
 }
 
