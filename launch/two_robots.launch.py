@@ -1,4 +1,4 @@
-"""Start two simulated robots, and one navtree process with a node for each.
+"""Start one process with two simulated robots, and one navtree process with a node for each.
 
 Each robot has its namespace, with topics, actions and transforms of its own, as in Nav2's multi-robot bringup. One parameter
 file serves all nodes.
@@ -25,24 +25,25 @@ def generate_launch_description():
 
 
 def nodes(context):
-    """Return a simulated robot for each name, and the navigators of all."""
+    """Return the simulated robots and their navigators: one process for each."""
     robots = LaunchConfiguration("robots").perform(context)
-    log_level = ["--ros-args", "--log-level", LaunchConfiguration("log_level")]
+    file = ParameterFile(LaunchConfiguration("params_file"), allow_substs=True)
 
-    def node(**options):
+    def node(executable, name, parameters, arguments):
         return Node(
             package="navtree",
+            executable=executable,
+            name=name,
             output="screen",
-            parameters=[ParameterFile(LaunchConfiguration("params_file"), allow_substs=True)],
+            parameters=parameters,
+            arguments=[*arguments, "--ros-args", "--log-level", LaunchConfiguration("log_level")],
             # Robots in namespaces have transforms of their own, as in Nav2's bringup.
             remappings=[("/tf", "tf"), ("/tf_static", "tf_static")],
             # Without one of them there is nothing left to show.
-            on_exit=Shutdown(reason="a process has ended"),
-            **options,
+            on_exit=Shutdown(reason=f"{name} has ended"),
         )
 
-    simulated = [
-        node(executable="nav_sim", name="nav_sim", namespace=robot, arguments=log_level) for robot in robots.split(",")
+    return [
+        node("nav_sim", "nav_sim", [file, {"robots": robots.split(",")}], []),
+        node("navtree", "bt_navigator", [file], ["run", "--robots", robots]),
     ]
-    arguments = ["run", "--robots", robots, *log_level]
-    return [*simulated, node(executable="navtree", name="bt_navigator", arguments=arguments)]

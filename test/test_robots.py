@@ -276,10 +276,18 @@ def test_a_robot_that_cannot_start_is_tried_again_and_a_process_without_robots_e
             assert node.wait(PATIENCE)[0] == (0 if is_usable else 1), node.output
 
 
-def test_the_example_file_of_two_robots_is_read(ros_domain, request):
+def test_the_example_of_two_robots_drives(ros_domain, request):
     file = Path(__file__).resolve().parents[1] / "config" / "two_robots.yaml"
     with ProcessStack(request) as processes:
-        arguments = ["run", "--ros-args", "--params-file", file, "--"]
-        node = processes.add(Executable("navtree", ros_domain, arguments=arguments))
-        for name in ("r1", "r2"):
-            node.wait_for_line(f"[/{name}/bt_navigator] ")
+        arguments = ["--ros-args", "--params-file", file, "--"]
+        transforms = {"/tf": "tf", "/tf_static": "tf_static"}
+        processes.add(Executable("nav_sim", ros_domain, None, transforms, arguments))
+        processes.add(Executable("navtree", ros_domain, None, transforms, ["run", *arguments]))
+        graph = Graph(ros_domain)
+        processes.callback(graph.close)
+        for robot, x in (("r1", 0.5), ("r2", -0.5)):
+            navigation = Navigation(graph, robot)
+            navigation.wait()
+            navigation.warm_up()
+            # The servers may not be discovered yet.
+            wait_for(lambda: navigation.send(x, 0.0).result()[0] == "SUCCEEDED", PATIENCE, f"{robot} to arrive")  # noqa: B023

@@ -44,6 +44,9 @@ pub enum StartError {
     /// An invalid parameter value.
     #[error("{0}")]
     Parameter(String),
+    /// A panic.
+    #[error("the start has panicked: {0}")]
+    Panic(String),
     /// A thread could not be created.
     #[error("thread not started: {0}")]
     Thread(#[from] std::io::Error),

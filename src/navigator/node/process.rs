@@ -3,14 +3,18 @@
 //! The main thread starts the robots and waits. In between it makes the [`Checks`] of all robots, so that no robot needs
 //! a thread for them. It never waits for a robot: robots start and shut down on threads that exist meanwhile.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
+
 use super::checks::Checks;
 use super::shutdown::{ShutdownTimeouts, TEARDOWN};
 use super::{Node, Setup, StartError};
+use crate::bt::panic_text;
 use crate::navigator::signals::Signals;
 use crate::robot_name;
 use crate::ros::exit_within;
@@ -97,16 +101,22 @@ impl Process {
         let robots: Vec<Robot> = (0..count).map(|robot| Robot::new(name(robot))).collect();
         let names: Vec<Option<Arc<str>>> = robots.iter().map(|robot| robot.name.clone()).collect();
         let (starting, started) = (Arc::clone(&setup), report.clone());
-        let on_panic = |text: &str| tracing::error!("the start of a robot has panicked: {text}");
-        let starter = Worker::new("robots", count, on_panic, move |robot: Option<usize>| {
-            if let Some(robot) = robot {
-                let name = names.get(robot).and_then(Option::as_ref);
-                let node = robot_name::with(name, || Node::start(&starting, robot));
-                let _ = started.send(Event::Started(robot, node.map(Box::new)));
-                starting.wake.notify_one();
-            }
-            None
-        });
+        let starter = Worker::new(
+            "robots",
+            count,
+            |_| (),
+            move |robot: Option<usize>| {
+                if let Some(robot) = robot {
+                    let name = names.get(robot).and_then(Option::as_ref);
+                    let start = || robot_name::with(name, || Node::start(&starting, robot));
+                    let node = catch_unwind(AssertUnwindSafe(start))
+                        .unwrap_or_else(|panic| Err(StartError::Panic(panic_text(&*panic))));
+                    let _ = started.send(Event::Started(robot, node.map(Box::new)));
+                    starting.wake.notify_one();
+                }
+                None
+            },
+        );
         Self {
             setup,
             guardian,
@@ -276,27 +286,26 @@ impl Process {
         if self.is_ending && fault.is_some() {
             exit_within(ShutdownTimeouts::FAULT.all + TEARDOWN, self.code);
         }
-        let (report, setup, name) = (self.report.clone(), Arc::clone(&self.setup), robot.name.clone());
-        let shut_down = move || {
-            robot_name::with(name.as_ref(), || node.shut_down(fault));
-            let _ = report.send(Event::Ended(number));
-            setup.wake.notify_one();
+        let ending = Ending {
+            robot: number,
+            name: robot.name.clone(),
+            fault,
+            report: self.report.clone(),
+            wake: Arc::clone(&self.setup.wake),
         };
-        // In a slot, because a thread that does not start drops its closure.
-        let slot = Arc::new(std::sync::Mutex::new(Some(shut_down)));
-        let take = |slot: &std::sync::Mutex<Option<_>>| {
-            slot.lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .take()
-        };
-        let of_thread = Arc::clone(&slot);
+        // Passed on after the start of the thread: a thread that does not start would drop the node.
+        let (give, given) = channel::<Box<Node>>();
+        let of_thread = ending.clone();
         let started = std::thread::Builder::new()
             .name("shutdown".to_owned())
-            .spawn(move || take(&of_thread).map(|shut_down| shut_down()));
-        if started.is_err()
-            && let Some(shut_down) = take(&slot)
-        {
-            shut_down();
+            .spawn(move || {
+                if let Ok(node) = given.recv() {
+                    of_thread.shut_down(*node);
+                }
+            });
+        match started {
+            Ok(_) => drop(give.send(node)),
+            Err(_) => ending.shut_down(*node),
         }
     }
 
@@ -333,6 +342,25 @@ impl Process {
                 checks.look_soon();
             }
         }
+    }
+}
+
+/// The end of a robot.
+#[derive(Clone)]
+struct Ending {
+    robot: usize,
+    name: Option<Arc<str>>,
+    /// The fault for which it ends, if there is one.
+    fault: Option<String>,
+    report: Sender<Event>,
+    wake: Arc<Notify>,
+}
+
+impl Ending {
+    fn shut_down(self, node: Node) {
+        robot_name::with(self.name.as_ref(), || node.shut_down(self.fault));
+        let _ = self.report.send(Event::Ended(self.robot));
+        self.wake.notify_one();
     }
 }
 
