@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use navtree::monitor::pause::Client;
-use navtree::monitor::web::{Act, Controls, Feed, Robot, Site, Token, Visitor, server};
+use navtree::monitor::web::{Act, Controls, Feed, Robot, Robots, Site, Token, Visitor, server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const TOKEN: &str = "0123456789abcdef";
@@ -35,11 +35,11 @@ fuzz_target!(|data: &[u8]| {
     let feed = Feed::new(1 << 16);
     feed.set_node(&SECRET);
     let site = Site {
-        robots: vec![Robot {
+        robots: Robots::from_iter([Robot {
             name: "/bt_navigator".to_owned(),
             feed,
             controls: Some(Box::new(Acts(Arc::clone(&has_acted)))),
-        }],
+        }]),
         token: Token::chosen(TOKEN).expect("it is long enough"),
         name: None,
     };

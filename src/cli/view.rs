@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::preview::Preview;
 use super::{Exit, RegistryArguments, errln, outln};
 use crate::bt::Registry;
-use crate::monitor::web::{Feed, Robot, Site, Token, server, view_recording};
+use crate::monitor::web::{Feed, Robot, Robots, Site, Token, server, view_recording};
 use crate::record::Recording;
 
 /// Only programs of this machine can connect.
@@ -47,11 +47,11 @@ fn serve(feed: Feed, port: u16) -> Result<std::convert::Infallible, String> {
     outln!("http://{address}/#{}", token.as_str());
     errln!("Open this address in a browser on this machine. Ctrl-C ends.");
     let site = Site {
-        robots: vec![Robot {
+        robots: Robots::from_iter([Robot {
             name: "file".to_owned(),
             feed,
             controls: None,
-        }],
+        }]),
         token,
         name: None,
     };

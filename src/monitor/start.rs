@@ -29,11 +29,7 @@ pub fn start(
         PauseHolders::default(),
     );
     let mut running = RunningMonitors::default();
-    let shown = web::ShownNode {
-        node_handles,
-        pause: &pause,
-    };
-    web::serve_nodes(&[shown], settings, running.end())?;
+    web::serve_node(node_handles, &pause, settings, running.end())?;
     groot2::serve_groot(node_handles, &settings.groot, &pause, running.end())?;
     Ok(Box::new(running))
 }

@@ -50,9 +50,9 @@ pub use live::LiveRun;
 #[cfg(any(feature = "ros", test))]
 pub(super) use live::shown;
 #[cfg(feature = "ros")]
-pub use node::{ShownNode, serve_nodes};
+pub use node::serve_node;
 pub(super) use node_report::NodeReport;
-pub use robot::Robot;
+pub use robot::{Robot, Robots};
 pub(super) use run_head::{Mode, RunHead};
 pub(super) use site::UP_TO_DATE;
 pub use site::{Act, Controls, Site};

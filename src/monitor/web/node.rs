@@ -1,15 +1,21 @@
-//! The web page of a node.
+//! The web page of the nodes of a process.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{IpAddr, TcpListener};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::error::SendError;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot::error::TryRecvError;
 
 use super::live::LiveRun;
 use super::metrics::{Numbers, metrics};
 use super::node_counters::NodeCounters;
 use super::node_report::{NodeReport, StoppingGoal};
 use super::pause_watch::PauseWatch;
-use super::robot::Robot;
+use super::robot::{Robot, Robots};
 use super::run_head::stored_problems;
 use super::site::{Act, Controls, Site};
 use super::token::Token;
@@ -35,32 +41,40 @@ const BY_OPERATOR: &str = "an operator cancelled the goal on the web page";
 /// Number of looks between two requests for the state of the tick thread.
 const STATUS_LOOKS: u32 = 5;
 
-/// A node that the page shows.
-#[derive(Debug)]
-pub struct ShownNode<'n> {
-    /// The node.
-    pub node_handles: &'n NodeHandles,
-    /// The pause of its tick thread.
-    pub pause: &'n ClientPause,
+/// What the thread of a page gets of each node: what the server answers, and what keeps it up to date.
+type Shown = (Robot, Watched);
+
+/// The pages that are served, by port: nodes of one process that have the same port share a page.
+static PAGES: Mutex<BTreeMap<u16, UnboundedSender<Shown>>> = Mutex::new(BTreeMap::new());
+
+fn pages() -> MutexGuard<'static, BTreeMap<u16, UnboundedSender<Shown>>> {
+    PAGES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Serves the web page of the nodes of a process on a thread of its own, until `end`. The page lets one choose between them.
+/// Serves the web page of a node until `end`. The first node on a port starts the thread of the page; its address and
+/// token count. The page lets one choose between the nodes of the process that have the port.
 ///
 /// # Errors
-/// The token is not usable, or there is no thread. A port that cannot be opened is logged: the robots drive without their
+/// The token is not usable, or there is no thread. A port that cannot be opened is logged: the robot drives without its
 /// page.
-pub fn serve_nodes(
-    nodes: &[ShownNode<'_>],
+pub fn serve_node(
+    node_handles: &NodeHandles,
+    pause: &ClientPause,
     settings: &MonitorSettings,
     end: MonitorsEnd,
 ) -> Result<(), StartError> {
     let Some(port) = settings.port else {
         return Ok(());
     };
-    let (robots, watched): (Vec<Robot>, Vec<Watched>) = nodes.iter().filter_map(show).unzip();
-    if robots.is_empty() {
+    let Some(shown) = show(node_handles, pause, end) else {
         return Ok(());
-    }
+    };
+    let mut pages = pages();
+    let shown = match pages.get(&port).map(|page| page.send(shown)) {
+        Some(Ok(())) => return Ok(()),
+        Some(Err(SendError(shown))) => shown,
+        None => shown,
+    };
     let token = match settings.token.as_str() {
         "" => Token::random(),
         text => Token::chosen(text),
@@ -75,23 +89,26 @@ pub fn serve_nodes(
     };
     log_address(&listener, settings, &token);
     let site = Site {
-        robots,
+        robots: Robots::default(),
         token,
         name: Some(settings.address.clone()),
     };
+    let (sender, arrivals) = unbounded_channel();
     std::thread::Builder::new()
         .name("monitor".to_owned())
-        .spawn(robot_name::inherit(move || {
-            if let Err(error) = run(listener, site, watched, end) {
+        .spawn(move || {
+            if let Err(error) = run(listener, site, arrivals, port) {
                 tracing::error!("the web page has ended: {error}");
             }
-        }))?;
+        })?;
+    // The thread has the receiver.
+    let _ = sender.send(shown);
+    pages.insert(port, sender);
     Ok(())
 }
 
-/// The two sides of a node: what the server answers, and what keeps it up to date. `None`: nothing of it is recorded.
-fn show(node: &ShownNode<'_>) -> Option<(Robot, Watched)> {
-    let node_handles = node.node_handles;
+/// What the page has of a node. `None`: nothing of it is recorded.
+fn show(node_handles: &NodeHandles, pause: &ClientPause, end: MonitorsEnd) -> Option<Shown> {
     let (records, totals) = node_handles.records.as_ref()?;
     let registry = node_handles.library.registry().clone();
     let find_problems = move |def: &crate::bt::TreeDef| {
@@ -102,19 +119,24 @@ fn show(node: &ShownNode<'_>) -> Option<(Robot, Watched)> {
         stored_problems(&files, &registry)
     };
     let live = LiveRun::new(records.reader(), find_problems);
+    let name = node_handles.ros.full_name();
     let robot = Robot {
-        name: node_handles.ros.full_name(),
+        name: name.clone(),
         feed: live.feed().clone(),
         controls: Some(Box::new(NodeControls {
+            log_name: robot_name::current(),
             node_handles: node_handles.clone(),
             totals: totals.clone(),
-            pause: node.pause.clone(),
+            pause: pause.clone(),
         })),
     };
     let watched = Watched {
+        name,
+        log_name: robot_name::current(),
+        end,
         node_handles: node_handles.clone(),
         live,
-        pause: node.pause.of(Client::Page),
+        pause: pause.of(Client::Page),
         pause_watch: PauseWatch::default(),
         totals: totals.clone(),
         question: None,
@@ -141,38 +163,70 @@ fn log_address(listener: &TcpListener, settings: &MonitorSettings, token: &Token
     }
 }
 
+/// Serves the page until its last node has ended.
 fn run(
     listener: TcpListener,
     site: Site,
-    mut watched: Vec<Watched>,
-    end: MonitorsEnd,
+    arrivals: UnboundedReceiver<Shown>,
+    port: u16,
 ) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
         .build()?;
+    let robots = site.robots.clone();
     runtime.block_on(async {
-        let serve = server::serve(listener, std::sync::Arc::new(site));
-        let watch = async {
-            for look in 0_u32.. {
-                let with_status = look.is_multiple_of(STATUS_LOOKS);
-                let looks = watched.iter_mut().map(|node| node.look(with_status));
-                // All of them.
-                let is_watched = looks.fold(false, |any, one| any | one);
-                tokio::time::sleep(if is_watched { PERIOD } else { IDLE_PERIOD }).await;
-            }
-        };
+        let serve = server::serve(listener, Arc::new(site));
         tokio::select! {
             ended = serve => ended.map(|never| match never {}),
-            () = watch => Ok(()),
-            // The sender is gone.
-            _ = end => Ok(()),
+            () = watch(robots, arrivals, port) => Ok(()),
         }
     })
 }
 
+/// Keeps the nodes of a page up to date. Returns when there are none any more.
+async fn watch(robots: Robots, mut arrivals: UnboundedReceiver<Shown>, port: u16) {
+    let mut watched: Vec<Watched> = Vec::new();
+    for look in 0_u32.. {
+        // First: a node that starts again has the name of the one that has ended.
+        watched.retain_mut(|node| {
+            let is_running = node.end.try_recv() == Err(TryRecvError::Empty);
+            if !is_running {
+                robots.remove(&node.name);
+            }
+            is_running
+        });
+        while let Ok((robot, node)) = arrivals.try_recv() {
+            robots.add(robot);
+            watched.push(node);
+        }
+        if watched.is_empty() {
+            let mut pages = pages();
+            if arrivals.is_empty() {
+                pages.remove(&port);
+                return;
+            }
+            continue;
+        }
+        let with_status = look.is_multiple_of(STATUS_LOOKS);
+        let looks = watched.iter_mut().map(|node| {
+            let log_name = node.log_name.clone();
+            robot_name::with(log_name.as_ref(), || node.look(with_status))
+        });
+        // All of them.
+        let is_watched = looks.fold(false, |any, one| any | one);
+        tokio::time::sleep(if is_watched { PERIOD } else { IDLE_PERIOD }).await;
+    }
+}
+
 /// What the page shows of the node.
 struct Watched {
+    /// The full name of the node.
+    name: String,
+    /// The robot that log lines name.
+    log_name: Option<Arc<str>>,
+    /// The end of the node.
+    end: MonitorsEnd,
     node_handles: NodeHandles,
     live: LiveRun,
     /// The pause of the page.
@@ -266,6 +320,8 @@ fn leaf_name(path: &str) -> &str {
 
 /// Passes the acts of the page and of programs on to the tick thread. Each is logged, with its outcome.
 struct NodeControls {
+    /// The robot that log lines name.
+    log_name: Option<Arc<str>>,
     node_handles: NodeHandles,
     totals: Totals,
     pause: ClientPause,
@@ -318,11 +374,13 @@ impl NodeControls {
 
 impl Controls for NodeControls {
     fn act(&self, act: Act, goal: &str, client: Client) -> Result<(), String> {
-        let done = self.try_act(act, goal, client);
-        if let Err(reason) = &done {
-            tracing::warn!("{client}: request {:?} is refused: {reason}", act.name());
-        }
-        done
+        robot_name::with(self.log_name.as_ref(), || {
+            let done = self.try_act(act, goal, client);
+            if let Err(reason) = &done {
+                tracing::warn!("{client}: request {:?} is refused: {reason}", act.name());
+            }
+            done
+        })
     }
 
     fn metrics(&self) -> String {

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::body::ResponseBody;
 use super::feed::{Cursor, Feed};
 use super::request_guard::{Refusal, check_no_body, check_source, check_token};
-use super::robot::{Robot, chosen, names};
+use super::robot::{Robot, Robots};
 use super::token::Token;
 use super::visitor::Visitor;
 use crate::monitor::pause::Client;
@@ -79,8 +79,8 @@ pub trait Controls: Send + Sync {
 
 /// What one server shows, and to whom.
 pub struct Site {
-    /// The robots of the process: at least one.
-    pub robots: Vec<Robot>,
+    /// The robots to choose from.
+    pub robots: Robots,
     /// The secret of those who may read and act.
     pub token: Token,
     /// A name of this machine that clients may use, besides its addresses.
@@ -174,22 +174,24 @@ impl Site {
         if !visitor.trust() {
             return Err((StatusCode::SERVICE_UNAVAILABLE, "too many pages are open\n"));
         }
-        let robot = chosen(&self.robots, request.uri().query())
+        let robot = self
+            .robots
+            .chosen(request.uri().query())
             .ok_or((StatusCode::NOT_FOUND, "there is no robot of this name here\n"))?;
         match path {
             "/robots" if is_read => {
-                let names = names(&self.robots);
+                let names = self.robots.names();
                 Ok(text(StatusCode::OK, "application/json", names.into()))
             }
             "/events" if *request.method() == Method::GET => {
                 let query = request.uri().query().unwrap_or_default();
                 let mut keys = query.split('&').map(|pair| pair.trim_end_matches('='));
                 let is_page = keys.any(|key| key == PAGE);
-                Ok(events(robot, visitor, is_page))
+                Ok(events(&robot, visitor, is_page))
             }
-            "/metrics" if is_read => metrics(robot),
+            "/metrics" if is_read => metrics(&robot),
             _ => match path.strip_prefix("/act/") {
-                Some(name) if *request.method() == Method::POST => act(robot, name, client_of(request)),
+                Some(name) if *request.method() == Method::POST => act(&robot, name, client_of(request)),
                 Some(_) => Err((StatusCode::METHOD_NOT_ALLOWED, "acts are POST requests\n")),
                 None => Err((StatusCode::NOT_FOUND, "there is nothing here\n")),
             },

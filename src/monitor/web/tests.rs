@@ -61,7 +61,7 @@ fn rig() -> Rig {
         acts: Arc::clone(&acts.0),
     };
     let site = Site {
-        robots: vec![robot("/r1/bt_navigator", feed, acts)],
+        robots: [robot("/r1/bt_navigator", feed, acts)].into_iter().collect(),
         token: Token::chosen(TOKEN).unwrap(),
         name: None,
     };

@@ -21,10 +21,10 @@ pub struct MonitorSettings {
 const GROOT_PORTS: u16 = 4;
 
 impl MonitorSettings {
-    /// Moves the ports for a robot of a process with several: each next robot has the next ports.
+    /// Moves Groot2's ports for a robot of a process with several: each next robot has the next ports. The robots share the
+    /// web page.
     pub(crate) fn shift_ports(&mut self, robot: usize) {
         let robot = u16::try_from(robot).unwrap_or(u16::MAX);
-        self.port = self.port.map(|port| port.saturating_add(robot));
         for groot in &mut self.groot {
             groot.port = groot.port.saturating_add(robot.saturating_mul(GROOT_PORTS));
         }
