@@ -1,8 +1,10 @@
 """Several robots in one process: each navigates, fails and ends by itself."""
 
+import json
 import os
 import signal
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from rcl_interfaces.msg import Log
 from std_msgs.msg import Empty
 from support.client import Navigation
 from support.executable import Executable, ProcessStack
-from support.fixtures import DEFAULTS, Stack
+from support.fixtures import DEFAULTS, Stack, free_port
 from support.graph import PATIENCE, Graph, wait_for
 from support.lifecycle import LifecycleClient
 from support.servers import Robot
@@ -119,6 +121,27 @@ def test_robots_of_a_parameter_file_have_parameters_of_their_own(start_robots, t
         ask = lambda stack=stack: stack.parameters.get_parameters(["goal_reached_tol", "robots"])  # noqa: E731
         values = stack.graph.ask(ask, "the parameters").values
         assert (values[0].double_value, list(values[1].string_array_value)) == (tolerance, ["r1", "a/r2"])
+
+
+def test_one_page_shows_all_robots_and_acts_on_the_chosen_one(start_robots):
+    token, port = "the-token-of-this-test", free_port()
+    first, second = start_robots(["r1", "r2"], {"monitor_port": port, "monitor_token": token})
+
+    def ask(path, method="GET"):
+        headers = {"Authorization": f"Bearer {token}"}
+        request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method, headers=headers)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.read().decode()
+
+    names = ["/r1/bt_navigator", "/r2/bt_navigator"]
+    wait_for(lambda: json.loads(ask("/robots")) == names, PATIENCE, "the page to have both robots")
+    goals = [drive(first), drive(second)]
+    assert ask("/act/pause?robot=/r2/bt_navigator", "POST") == "done\n"
+    first.wait_for_ticks(goals[0])
+    # The other robot is paused, so it can be resumed, and this one cannot.
+    assert ask("/act/resume?robot=/r2/bt_navigator", "POST") == "done\n"
+    for stack, goal in zip((first, second), goals, strict=True):
+        arrive(stack, goal)
 
 
 def test_log_lines_name_their_robot(start_robots, tmp_path):

@@ -2,7 +2,6 @@
 
 import http.server
 import json
-import socket
 import threading
 import urllib.error
 import urllib.parse
@@ -12,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from support.chromium import Page
 from support.executable import ROOT, find
-from support.fixtures import TREE_PARAMETER
+from support.fixtures import TREE_PARAMETER, free_port
 from support.graph import PATIENCE, wait_for
 
 RECORDING = ROOT / "test" / "recordings" / "recoveries.mcap"
@@ -298,12 +297,6 @@ DRIVE = """
   <ComputePathToPose goal="{goal}" path="{path}"/><FollowPath path="{path}"/>
 </Sequence></BehaviorTree></root>
 """
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def monitored_node(stack_factory, tmp_path):

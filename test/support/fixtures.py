@@ -1,6 +1,7 @@
 """A complete stack for one test: a ROS domain, servers and a client on rclpy, and the node under test."""
 
 import functools
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,13 @@ def corpus(name):
     if not path.exists():
         pytest.skip(f"the corpus of tree files is not beside the checkout: {path}")
     return path
+
+
+def free_port():
+    """A port of this machine that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 #: Plans and follows, with short timeouts.
