@@ -58,7 +58,7 @@ def main():
             found["tick loop"] = figures.tick_loop(domain, effort, say)
     if "robots" in wanted:
         if fleet.is_supported():
-            found["robots"] = {n: fleet.fleet(n, effort, say) for n in fleet.COUNTS}
+            found["robots"] = {n: fleet.fleet_if_it_starts(n, effort, say) for n in fleet.COUNTS}
         else:
             say("robots: skipped, because `navtree run` has no option --robots")
     say("done")

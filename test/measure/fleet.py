@@ -40,7 +40,7 @@ SIMULATION = {
 }
 GOAL = (20.0, 0.0)
 #: Maximum time in s for each step of a start with many robots.
-PATIENCE = 180.0
+PATIENCE = 600.0
 
 
 @dataclass
@@ -79,16 +79,13 @@ def send_goals(pipe, domain, names):
 
         clients[name] = loop.client(impl.SendGoalService, f"/{name}/navigate_to_pose/_action/send_goal", on_answer)
     pipe.send(("up", "", 0))
-
-    def wait(condition, what):
-        wait_for(condition, PATIENCE, what, work=lambda: loop.run_once(0.05))
-
-    wait(lambda: all(client.service_is_ready() for client in clients.values()), "the navigate actions")
     for number, (name, client) in enumerate(clients.items()):
+        # Not all at once and not often: each check reads the whole graph, while the robots start.
+        wait_for(client.service_is_ready, PATIENCE, f"the action of {name}", work=lambda: loop.run_once(0.2))
         request = impl.SendGoalService.Request(goal=NavigateToPose.Goal(pose=pose(*GOAL)))
         request.goal_id.uuid = list(number.to_bytes(16, "big"))
         client.handle.send_request(request)
-        wait(lambda name=name: name in answers, f"the answer of {name}")
+        wait_for(lambda name=name: name in answers, PATIENCE, f"the answer of {name}", work=loop.run_once)
         assert answers[name], f"{name} rejected its goal"
     loop.close()
     pipe.send(("sent", "", 0))
@@ -128,3 +125,12 @@ def fleet(count, effort, say):
         expected = 0.9 * count * RATE * effort.window
         assert ticks + missed > expected, f"only {ticks} ticks; {expected:.0f} expected:\n{navigators.output[-3000:]}"
         return Fleet(count, used, held, ticks, missed, simulated)
+
+
+def fleet_if_it_starts(count, effort, say):
+    """The same; None if the robots do not all drive: the page then says so, and keeps its other figures."""
+    try:
+        return fleet(count, effort, say)
+    except AssertionError as error:
+        say(f"{count} robots: not measured: {error}")
+        return None

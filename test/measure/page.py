@@ -130,12 +130,15 @@ def _robots(fleets):
     first = fleets[min(fleets)]
     for count, fleet in fleets.items():
         robots = f"{count} robot{'s' if count > 1 else ''} at 10 Hz"
+        if not fleet:
+            yield Row(f"{robots}: ticks missed", "the robots did not all drive", "robots", "< 0.1 %", False)
+            continue
         missed = f"{fleet.missed_share:.3f} % of {fleet.ticks + fleet.missed}"
         yield Row(f"{robots}: ticks missed", missed, "robots", "< 0.1 %", fleet.missed_share < 0.1)
         measured = f"{fleet.processor:.2f} (nav_sim: {fleet.simulation:.2f})"
         yield Row(f"{robots}: processor (% of a core)", measured, "robots")
         yield Row(f"{robots}: resident / proportional / private", _memory(fleet.memory), "robots")
-        further = count - first.robots
+        further = count - first.robots if first else 0
         if further:
             used = (fleet.processor - first.processor) / further
             size = (fleet.memory.resident - first.memory.resident) / further
