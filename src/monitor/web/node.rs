@@ -70,10 +70,12 @@ pub fn serve_node(
         return Ok(());
     };
     let mut pages = pages();
-    let shown = match pages.get(&port).map(|page| page.send(shown)) {
-        Some(Ok(())) => return Ok(()),
-        Some(Err(SendError(shown))) => shown,
+    let shown = match pages.get(&port) {
         None => shown,
+        Some(page) => match page.send(shown) {
+            Ok(()) => return Ok(()),
+            Err(SendError(shown)) => shown,
+        },
     };
     let token = match settings.token.as_str() {
         "" => Token::random(),
