@@ -505,7 +505,7 @@ def test_g7_topic_used_with_another_type_is_rejected_at_load(stack, trees):
         assert not answer.successful and words in answer.reason and f"{path}:4:" in answer.reason, answer.reason
     # A topic name from the blackboard is known only at the tick.
     name = '<Script code="name := \'/count\'"/>' + count.format("{name}", "UInt8")
-    assert trees.run(name)[0] == "ABORTED"
+    assert trees.run(count.format("/count", "Int8") + name)[0] == "ABORTED"
     stack.node.wait_for_line(TWO_TYPES.format("count", "std_msgs/msg/Int8", "std_msgs/msg/UInt8"))
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 

@@ -281,7 +281,7 @@ def test_the_page_offers_the_robots_of_a_process():
         page.wait(f"document.getElementById('title')?.textContent === 'Tree of {names[1]}'")
         page.wait(f"{chooser}.value === '{names[1]}'")
         assert page.eval("location.hash") == f"#{TOKEN}", "the token stays"
-        assert "/events?robot=%2Fr2%2Fbt_navigator" in requests
+        assert "/events?page=&robot=%2Fr2%2Fbt_navigator" in requests
         assert page.errors == []
     finally:
         page.close()
