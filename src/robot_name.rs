@@ -32,7 +32,10 @@ pub(crate) fn inherit<T>(body: impl FnOnce() -> T) -> impl FnOnce() -> T {
 }
 
 /// Calls `act` for this robot, on the calling thread.
-#[cfg_attr(not(any(feature = "ros", test)), expect(dead_code, reason = "only a node has robots"))]
+#[cfg_attr(
+    not(any(feature = "ros", test)),
+    expect(dead_code, reason = "only a node has robots")
+)]
 pub(crate) fn with<T>(robot: Option<&Arc<str>>, act: impl FnOnce() -> T) -> T {
     let _restore = Restore(current());
     set(robot.cloned());

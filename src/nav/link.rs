@@ -301,8 +301,9 @@ pub trait Link: Send {
     /// Publishes a message of a leaf. It is dropped after [`Command::HaltAll`], until the next session begins.
     fn publish(&mut self, topic: TopicId, payload: Payload);
 
-    /// Publishes a message that tells what the tree did, also after [`Command::HaltAll`].
-    fn publish_log(&mut self, topic: TopicId, payload: Payload) {
+    /// Publishes a message also after [`Command::HaltAll`]: what tells what the tree did, and what a leaf publishes while its
+    /// tree is halted, such as a stop.
+    fn publish_always(&mut self, topic: TopicId, payload: Payload) {
         self.publish(topic, payload);
     }
 

@@ -14,6 +14,7 @@ use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Registry, T
 use crate::job::{JobRegistry, Threads, register_function};
 use crate::msg::action::Spin;
 use crate::nav::testing::Plan;
+use crate::nav::{Form, Payload, TopicSpec, World};
 
 /// An event that has not happened after this time counts as absent.
 const A_MOMENT: Duration = Duration::from_millis(50);
@@ -296,6 +297,58 @@ fn g8_a_leaf_that_returns_after_the_cancel_of_its_goal_publishes_nothing() {
     kept.inside.recv_timeout(TIMEOUT).unwrap();
     assert!(kept.remote.is_running());
     assert_eq!(published(), 1);
+    drop(kept.watchdog);
+}
+
+/// A leaf that publishes 1 while it drives, and 0 when it is halted.
+struct Motor;
+
+impl Motor {
+    fn publish(cx: &mut Context<'_>, speed: i64) {
+        let topic = TopicSpec {
+            name: Arc::from("speed"),
+            type_name: Arc::from("std_msgs/msg/Int64"),
+            depth: 1,
+            reliable: true,
+            transient_local: false,
+            form: Form::Plain,
+        };
+        let world = cx.resource::<World>().unwrap();
+        let topic = world.advertise(&topic).unwrap();
+        world.publish(topic, Payload::new(speed));
+    }
+}
+
+impl Behavior for Motor {
+    fn tick(&self, cx: &mut Context<'_>) -> Tick {
+        Self::publish(cx, 1);
+        Ok(NodeStatus::Running)
+    }
+
+    fn halt(&self, cx: &mut Context<'_>, _: HaltReason) {
+        Self::publish(cx, 0);
+    }
+}
+
+#[test]
+fn g8_a_stop_that_a_leaf_publishes_in_its_halt_leaves_after_all_leaves_were_halted() {
+    let mut registry = registry();
+    registry
+        .register_with("Motor", NodeKind::Action, (0, 0), "", |_| Box::new(Motor))
+        .unwrap();
+    let kept = BlockedTree::with(
+        registry,
+        r#"<Parallel success_count="2"><Motor/><Stuck name="arm"/></Parallel>"#,
+    );
+    kept.remote.goal(1, &kept.tree);
+    kept.inside.recv_timeout(TIMEOUT).unwrap();
+    kept.remote.thread.handle().cancel(navigation(1));
+    kept.stopped.recv_timeout(TIMEOUT).unwrap();
+    kept.wait_for_the_stop();
+    kept.release.send(()).unwrap();
+    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!((client, report.status), (1, TerminalStatus::Canceled));
+    assert_eq!(kept.remote.bench.published::<i64>("speed"), [0]);
     drop(kept.watchdog);
 }
 

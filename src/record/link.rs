@@ -219,9 +219,9 @@ impl Link for RecordedLink {
         self.inner.publish(topic, payload);
     }
 
-    fn publish_log(&mut self, topic: TopicId, payload: Payload) {
+    fn publish_always(&mut self, topic: TopicId, payload: Payload) {
         self.record_published(topic, &payload);
-        self.inner.publish_log(topic, payload);
+        self.inner.publish_always(topic, payload);
     }
 
     fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {

@@ -80,7 +80,11 @@ impl RosLink {
         self.inbox.dropped()
     }
 
-    fn put_message(&self, topic: TopicId, payload: Payload, is_of_leaf: bool) {
+    fn put_message(&mut self, topic: TopicId, payload: Payload, is_of_leaf: bool) {
+        let spec = self.topics.get(&topic);
+        if spec.is_some_and(|spec| spec.transient_local) && self.latched.insert(topic) {
+            self.endpoints.keep_latched(topic);
+        }
         let depth = self.topics.get(&topic).map_or(1, |spec| spec.depth);
         self.endpoints.goal_tracker.put(Input::Publish {
             topic,
@@ -177,14 +181,10 @@ impl Link for RosLink {
     }
 
     fn publish(&mut self, topic: TopicId, payload: Payload) {
-        let spec = self.topics.get(&topic);
-        if spec.is_some_and(|spec| spec.transient_local) && self.latched.insert(topic) {
-            self.endpoints.keep_latched(topic);
-        }
         self.put_message(topic, payload, true);
     }
 
-    fn publish_log(&mut self, topic: TopicId, payload: Payload) {
+    fn publish_always(&mut self, topic: TopicId, payload: Payload) {
         self.put_message(topic, payload, false);
     }
 

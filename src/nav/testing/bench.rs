@@ -82,7 +82,7 @@ impl Link for BenchLink {
         self.publications.push((topic, payload));
     }
 
-    fn publish_log(&mut self, topic: TopicId, payload: Payload) {
+    fn publish_always(&mut self, topic: TopicId, payload: Payload) {
         lock(&self.network).sent(topic, payload);
     }
 

@@ -67,6 +67,8 @@ pub struct World {
     triggers: Vec<TopicId>,
     /// The messages of this tick, which leave after its commands.
     publications: Vec<(TopicId, Payload)>,
+    /// See [`World::tree_is_halted`].
+    is_tree_halted: bool,
     /// Cancels, which are sent before all other commands (guarantee G2). Unused with the old order.
     halts: Vec<Command<Payload>>,
     /// The newest halted requests whose cancel by another client would end the navigation. What arrives for them was
@@ -109,6 +111,7 @@ impl World {
             held: Vec::new(),
             triggers: Vec::new(),
             publications: Vec::new(),
+            is_tree_halted: false,
             halts: Vec::new(),
             halted: VecDeque::new(),
             requests: Vec::new(),
@@ -265,9 +268,15 @@ impl World {
         self.publications.push((topic, payload));
     }
 
-    /// Publishes what the tree did; see [`Link::publish_log`].
+    /// The whole tree is halted next: what its leaves publish then leaves also after all leaves were halted from outside of
+    /// the tick thread. It may be a stop.
+    pub(crate) fn tree_is_halted(&mut self) {
+        self.is_tree_halted = true;
+    }
+
+    /// Publishes what the tree did; see [`Link::publish_always`].
     pub fn publish_log(&mut self, topic: TopicId, payload: Payload) {
-        self.link.publish_log(topic, payload);
+        self.link.publish_always(topic, payload);
     }
 
     /// Starts a new session for all following requests. The end of a session does not wait for goals of an earlier
@@ -401,8 +410,13 @@ impl Resource for World {
             self.halts.append(&mut self.requests);
             self.link.submit(&mut self.halts);
         }
+        let is_halt = std::mem::take(&mut self.is_tree_halted);
         for (topic, payload) in self.publications.drain(..) {
-            self.link.publish(topic, payload);
+            if is_halt {
+                self.link.publish_always(topic, payload);
+            } else {
+                self.link.publish(topic, payload);
+            }
         }
     }
 

@@ -196,6 +196,9 @@ impl Navigator {
     /// Halts the tree of a session and takes the world back from it. Returns its definition.
     fn halt_tree(&mut self, session: &Session, reason: HaltReason, now: Time) -> Option<Arc<TreeDef>> {
         let tree = self.trees[session.kind().index()].as_mut()?;
+        if let Some(world) = tree.resource::<World>() {
+            world.tree_is_halted();
+        }
         tree.halt(reason, now);
         let def = Arc::clone(tree.definition());
         let poisoned = tree.is_poisoned();
