@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -34,8 +35,8 @@ FAULTY = """<root BTCPP_format="4">
 
 #: Threads of the middleware and of the libraries of ROS. Fast DDS has more with other transports.
 OTHER_THREADS = 8
-#: Threads of navtree: one for the process, and three for each robot.
-PROCESS_THREADS, ROBOT_THREADS = 1, 3
+#: Threads of navtree: two for the process, and three for each robot.
+PROCESS_THREADS, ROBOT_THREADS = 2, 3
 
 
 @pytest.fixture
@@ -297,6 +298,49 @@ def test_a_robot_that_cannot_start_is_tried_again_and_a_process_without_robots_e
                 node.wait_for_line("not started, next attempt in 2s")
                 node.interrupt()
             assert node.wait(PATIENCE)[0] == (0 if is_usable else 1), node.output
+
+
+@pytest.mark.alone
+def test_g8_a_robot_that_waits_for_a_file_delays_no_other_and_no_signal(ros_domain, request, tmp_path):
+    fifo, file = tmp_path / "tree.xml", tmp_path / "params.yaml"
+    os.mkfifo(fifo)
+    file.write_text(f"/r1/bt_navigator:\n  ros__parameters:\n    default_nav_to_pose_bt_xml: {fifo}\n")
+    with ProcessStack(request) as processes:
+        arguments = ["run", "--robots", "r1,r2", "--ros-args", "--params-file", file, "--"]
+        node = processes.add(Executable("navtree", ros_domain, {"autostart_node": True}, arguments=arguments))
+        node.wait_for_line("active: goals are accepted")
+        assert not any("[/r1/bt_navigator]" in line and "active" in line for line in node.lines)
+        node.process.send_signal(signal.SIGTERM)
+        code, seconds = node.wait(10.0)
+        assert code == 0 and seconds < 6.0, node.output
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(1600)
+def test_g11_a_goal_that_did_not_stop_is_cancelled_although_its_robot_runs_no_more(
+    start_robots, program_with_faults, monkeypatch, tmp_path
+):
+    trigger, prepared = tmp_path / "fail", tmp_path / "prepared"
+    monkeypatch.setenv("NAVTREE_FAULT", f"tick:{trigger}")
+    robots = start_robots(["r1", "r2"], {"stop_goals_of_earlier_run": False}, program=program_with_faults)
+    for stack in robots:
+        drive(stack)
+        stack.robot.controller.behaviour.accept_cancel = False
+    prepared.write_text("panic")
+    prepared.rename(trigger)
+    node = robots[0].node
+    node.wait_for_line("ended after a fault; starting it again in 1s")
+    for stack in robots:
+        stack.robot.controller.behaviour.accept_cancel = True
+    ended = lambda: [stack for stack in robots if not stack.robot.controller.executing()]  # noqa: E731
+    wait_for(ended, PATIENCE, lambda: f"the guardian to cancel the goal: {node.output}")
+    assert len(ended()) == 1, "the other robot drives on"
+    wait_for(lambda: node.output.count("active: goals are accepted") == 3, PATIENCE, "the robot to be active again")
+
+
+def test_the_settings_of_the_middleware_leave_no_file(start_robots):
+    node = start_robots(["r1", "r2"], settle=False)[0].node
+    assert not list(Path(tempfile.gettempdir()).glob(f"navtree-{node.pid}-*.xml"))
 
 
 def test_the_example_of_two_robots_drives(ros_domain, request):

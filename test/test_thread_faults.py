@@ -153,3 +153,14 @@ def test_g8_faults_cannot_be_injected_into_the_release_build(stack_factory, monk
     trigger.touch()
     assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
     assert trigger.exists() and stack.node.running()
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(1600)
+def test_g8_a_signal_ends_the_process_although_its_main_thread_hangs(fail):
+    stack, _ = fail("watchdog", fault="hang")
+    stack.node.process.send_signal(signal.SIGTERM)
+    code, seconds = stack.node.wait(10.0)
+    assert code == 0 and seconds < 6.0, stack.node.output
+    # The guardian cancels its goal.
+    wait_for(lambda: not stack.robot.controller.executing(), 10, "the goal to end")

@@ -69,13 +69,7 @@ fn watch_interrupt() -> io::Result<Arc<AtomicBool>> {
     let signals = Signals::new()?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
-    std::thread::Builder::new()
-        .name("signals".to_owned())
-        .spawn(move || {
-            let (runtime, mut end, _) = signals.split();
-            runtime.block_on(end());
-            flag.store(true, Ordering::Release);
-        })?;
+    let _child = signals.split(move || flag.store(true, Ordering::Release))?;
     Ok(interrupted)
 }
 

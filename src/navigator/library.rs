@@ -88,7 +88,11 @@ impl TreeLibrary {
 
     /// Sets another link for the following dry runs, one that knows more interfaces.
     pub fn set_dry_run_link(&self, dry_run: impl Fn() -> Box<dyn Link> + Send + Sync + 'static) {
-        *self.dry_run.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(dry_run);
+        let mut current = self.dry_run.lock().unwrap_or_else(PoisonError::into_inner);
+        let earlier = std::mem::replace(&mut *current, Arc::new(dry_run));
+        // Without the lock: it may own whole parts of the node.
+        drop(current);
+        drop(earlier);
     }
 
     fn parameter_trees(&self) -> MutexGuard<'_, ParameterTrees> {

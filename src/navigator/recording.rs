@@ -114,6 +114,7 @@ impl NavigationRecorder {
     /// The work of a tick.
     pub(crate) fn ticked(&self, took: Duration, missed: u64) {
         self.stream.write(Event::Ticked { took, missed });
+        self.stream.wake_if_half_full();
     }
 }
 

@@ -9,7 +9,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// The signals that end the process in order: SIGINT, SIGTERM, and SIGHUP and SIGQUIT unless they are ignored.
 #[derive(Debug)]
 pub(crate) struct Signals {
+    /// The runtime of the main thread.
     runtime: Runtime,
+    /// The runtime of the thread that waits for [`Self::ends`].
+    ends_runtime: Runtime,
     ends: Vec<Signal>,
     /// A child process has ended.
     child: Signal,
@@ -21,10 +24,9 @@ impl Signals {
     /// # Errors
     /// The system refuses a handler.
     pub(crate) fn new() -> io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let inside = runtime.enter();
+        let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let (runtime, ends_runtime) = (runtime()?, runtime()?);
+        let inside = ends_runtime.enter();
         let mut ends = vec![signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?];
         // `nohup` and background jobs of a shell start a process that ignores these signals, and it continues to ignore
         // them.
@@ -34,23 +36,37 @@ impl Signals {
                 ends.push(signal(kind)?);
             }
         }
+        drop(inside);
+        let inside = runtime.enter();
         let child = signal(SignalKind::child())?;
         drop(inside);
-        Ok(Self { runtime, ends, child })
+        Ok(Self {
+            runtime,
+            ends_runtime,
+            ends,
+            child,
+        })
     }
 
-    /// The runtime of the signals, a function that waits for the first signal that ends the process, and the signal of
-    /// child processes.
-    pub(crate) fn split(self) -> (Runtime, impl AsyncFnMut(), Signal) {
+    /// Starts a thread that calls `on_end` at the first signal that ends the process, whatever the main thread does then.
+    /// Returns the runtime of the main thread and the signal of child processes.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub(crate) fn split(self, on_end: impl FnOnce() + Send + 'static) -> io::Result<(Runtime, Signal)> {
         let Self {
             runtime,
+            ends_runtime,
             mut ends,
             child,
         } = self;
-        let first = async move || {
-            select_all(ends.iter_mut().map(|signal| Box::pin(signal.recv()))).await;
-        };
-        (runtime, first, child)
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                ends_runtime.block_on(select_all(ends.iter_mut().map(|signal| Box::pin(signal.recv()))));
+                on_end();
+            })?;
+        Ok((runtime, child))
     }
 }
 

@@ -6,6 +6,7 @@ use super::Heartbeat;
 use super::goal::NavigationId;
 use crate::bt::Time;
 use crate::job::{JobRegistry, StallDetector, StallNotice};
+use crate::robot_name;
 
 /// Watches one tick thread and the jobs of its trees. A thread that never waits for the watched ones calls
 /// [`Watchdog::check`] once in each period.
@@ -101,7 +102,17 @@ impl Watchdog {
             (self.report)(
                 "tick thread is blocked and its goal is cancelled: the watchdog cancels all goals".to_owned(),
             );
-            cancel_without_ticks(goal, &self.heartbeat, &self.jobs, &mut self.cancel_all_goals);
+            (self.cancel_all_goals)();
+            let (jobs, heartbeat) = (self.jobs.clone(), self.heartbeat.clone());
+            let cancel_jobs = move || cancel_without_ticks(goal, &heartbeat, &jobs, || ());
+            // Wakers and destructors of a user's executor may take long, and this thread has other duties.
+            let started = std::thread::Builder::new()
+                .name("cancel-jobs".to_owned())
+                .spawn(robot_name::inherit(cancel_jobs));
+            if let Err(error) = started {
+                self.cancelled_for = None;
+                (self.report)(format!("jobs not cancelled, next attempt soon: {error}"));
+            }
         }
     }
 }

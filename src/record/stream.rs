@@ -76,6 +76,13 @@ impl Stream {
     #[inline]
     pub fn set_time(&self, time: Time) {
         self.0.time.store(time.as_nanos(), Ordering::Relaxed);
+        self.wake_if_half_full();
+    }
+
+    /// Makes the thread of the distributor empty the queue soon if it is half full. At the end of a tick, that thread has
+    /// the time until the next one.
+    #[inline]
+    pub fn wake_if_half_full(&self) {
         if self.0.queue.len() > self.0.queue.capacity() / 2 {
             self.wake();
         }
@@ -322,6 +329,23 @@ mod tests {
         distributor.distribute();
         write(&stream, 1);
         assert_eq!(woken.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_stream_that_is_half_full_at_the_end_of_a_tick_loses_nothing_in_the_next_one() {
+        let stream = Stream::with_capacity(2048);
+        let mut distributor = stream.distribute();
+        let is_woken = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&is_woken);
+        stream.set_waker(move || flag.store(true, Ordering::Relaxed));
+        for _ in 0..10 {
+            write(&stream, 1500);
+            stream.wake_if_half_full();
+            // The main thread has the rest of the period.
+            if is_woken.swap(false, Ordering::Relaxed) {
+                assert_eq!(distributor.distribute().unwrap().lost, 0);
+            }
+        }
     }
 
     #[test]

@@ -7,12 +7,13 @@
 //! the graph is taken and dropped, not refused.
 
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use r2r::WrappedServiceTypeSupport;
 
 use super::{Reply, RosError};
+use crate::robot_name;
 use crate::worker::{Refused, Worker};
 
 /// The pause after the first refusal, doubled after each one: usually the reader is found within a few milliseconds.
@@ -106,8 +107,11 @@ where
     })
 }
 
+/// The robot that answers.
+type Robot = Option<Arc<str>>;
+
 enum Task {
-    Send(SendAttempt),
+    Send(Robot, SendAttempt),
     Flush(Sender<()>),
 }
 
@@ -123,22 +127,24 @@ fn start_worker() -> Worker<Task> {
     let started = Instant::now();
     let mut unsent = Unsent::default();
     let report = |text: &str| tracing::error!("response dropped: it has panicked: {text}");
-    Worker::new("answers", MAX_QUEUED, report, move |task| {
+    let handle = move |task| {
         unsent.take(task, started.elapsed());
         let due = unsent.refused.next_due();
         due.map(|due| due.saturating_sub(started.elapsed()))
-    })
+    };
+    // For all robots, and not for the one that answers first.
+    robot_name::with(None, || Worker::new("answers", MAX_QUEUED, report, handle))
 }
 
 /// Puts an answer into the queue. If its thread cannot be started, sends the answer at once: its client must not wait
 /// forever.
 fn push(worker: &Worker<Task>, attempt: SendAttempt) {
-    match worker.put(Task::Send(attempt)) {
+    match worker.put(Task::Send(robot_name::current(), attempt)) {
         Ok(()) | Err(Refused::NoThread(Task::Flush(_), _)) => {}
         Err(Refused::Full(_)) => {
             tracing::warn!("response dropped: {MAX_QUEUED} responses already wait to be sent");
         }
-        Err(Refused::NoThread(Task::Send(attempt), error)) => send_now(attempt, &error),
+        Err(Refused::NoThread(Task::Send(_, attempt), error)) => send_now(attempt, &error),
     }
 }
 
@@ -159,21 +165,27 @@ struct Unsent {
 impl Unsent {
     fn take(&mut self, task: Option<Task>, now: Duration) {
         match task {
-            Some(Task::Send(attempt)) => {
-                if let Some(reason) = self.refused.take(attempt, now) {
-                    tracing::warn!(
-                        "response dropped: {MAX_REFUSED} responses already wait for their clients: {reason}"
-                    );
+            Some(Task::Send(robot, attempt)) => {
+                if let Some(dropped) = self.refused.take(robot, attempt, now) {
+                    let reason = &dropped.reason;
+                    robot_name::with(dropped.robot.as_ref(), || {
+                        tracing::warn!(
+                            "response dropped: {MAX_REFUSED} responses already wait for their clients: {reason}"
+                        );
+                    });
                 }
             }
             Some(Task::Flush(done)) => self.waiting_for_all.push(done),
             None => {}
         }
         // Try one, then read the queue again: a result must not wait for ten clients that cannot receive.
-        if let Some(reason) = self.refused.try_again(now) {
-            tracing::warn!(
-                "response dropped after {RETRY_TIMEOUT:?}: it could not be sent to its client: {reason}"
-            );
+        if let Some(dropped) = self.refused.try_again(now) {
+            let reason = &dropped.reason;
+            robot_name::with(dropped.robot.as_ref(), || {
+                tracing::warn!(
+                    "response dropped after {RETRY_TIMEOUT:?}: it could not be sent to its client: {reason}"
+                );
+            });
         }
         if self.refused.0.is_empty() {
             self.waiting_for_all.clear();
@@ -186,6 +198,7 @@ impl Unsent {
 struct RefusedAnswers(Vec<Waiting>);
 
 struct Waiting {
+    robot: Robot,
     attempt: SendAttempt,
     /// The reason of the last refusal.
     reason: String,
@@ -196,16 +209,15 @@ struct Waiting {
 }
 
 impl RefusedAnswers {
-    /// Tries an answer and keeps it if it is refused. Returns the reason of another one that was dropped to make room.
-    fn take(&mut self, mut attempt: SendAttempt, now: Duration) -> Option<String> {
-        let Attempt::Refused(reason) = attempt() else {
+    /// Tries an answer and keeps it if it is refused. Returns another one that was dropped to make room.
+    fn take(&mut self, robot: Robot, mut attempt: SendAttempt, now: Duration) -> Option<Waiting> {
+        let Attempt::Refused(reason) = robot_name::with(robot.as_ref(), &mut attempt) else {
             return None;
         };
-        // The answer with the most refusals is dropped: most likely its client cannot receive.
-        let worst = (0..self.0.len()).max_by_key(|index| self.0[*index].attempts);
-        let abandoned = worst.filter(|_| self.0.len() >= MAX_REFUSED);
-        let abandoned = abandoned.map(|worst| self.0.swap_remove(worst).reason);
+        let abandoned = (self.0.len() >= MAX_REFUSED).then(|| self.worst()).flatten();
+        let abandoned = abandoned.map(|worst| self.0.swap_remove(worst));
         self.0.push(Waiting {
+            robot,
             attempt,
             reason,
             first: now,
@@ -216,12 +228,22 @@ impl RefusedAnswers {
         abandoned
     }
 
+    /// The answer to drop: of the robot that has most of them, because robots share the room, and of these the one with
+    /// the most refusals. Most likely its client cannot receive.
+    fn worst(&self) -> Option<usize> {
+        let count = |robot: &Robot| self.0.iter().filter(|waiting| waiting.robot == *robot).count();
+        (0..self.0.len()).max_by_key(|index| {
+            let waiting = &self.0[*index];
+            (count(&waiting.robot), waiting.attempts)
+        })
+    }
+
     fn next_due(&self) -> Option<Duration> {
         self.0.iter().map(|waiting| waiting.due).min()
     }
 
-    /// Tries the answer again that has been due for longest. Returns the reason if it is abandoned.
-    fn try_again(&mut self, now: Duration) -> Option<String> {
+    /// Tries the answer again that has been due for longest. Returns it if it is abandoned.
+    fn try_again(&mut self, now: Duration) -> Option<Waiting> {
         let due = self
             .0
             .iter()
@@ -231,12 +253,14 @@ impl RefusedAnswers {
         // Put back below: an attempt that panics is not made again.
         let mut waiting = self.0.swap_remove(index);
         waiting.attempts += 1;
-        match (waiting.attempt)() {
+        match robot_name::with(waiting.robot.as_ref(), &mut waiting.attempt) {
             Attempt::Sent => tracing::debug!("response sent at attempt {}", waiting.attempts),
             Attempt::ServiceGone => {}
-            Attempt::Refused(reason) if now >= waiting.first + RETRY_TIMEOUT => return Some(reason),
             Attempt::Refused(reason) => {
                 waiting.reason = reason;
+                if now >= waiting.first + RETRY_TIMEOUT {
+                    return Some(waiting);
+                }
                 waiting.pause *= 2;
                 waiting.due = now + waiting.pause;
                 self.0.push(waiting);
@@ -269,7 +293,7 @@ mod tests {
             assert_eq!(attempts, 1, "the second attempt");
             Attempt::Refused("nobody is there".to_owned())
         };
-        refused.take(Box::new(attempt), Duration::ZERO);
+        refused.take(None, Box::new(attempt), Duration::ZERO);
         let again = std::panic::AssertUnwindSafe(|| refused.try_again(FIRST_PAUSE));
         assert!(std::panic::catch_unwind(again).is_err());
         assert_eq!(refused.next_due(), None);
@@ -292,11 +316,11 @@ mod tests {
     /// The times of all attempts, in milliseconds, and the reasons of abandoned answers.
     fn run_through(attempt: SendAttempt) -> (Vec<u128>, Vec<String>) {
         let mut refused = RefusedAnswers::default();
-        assert_eq!(refused.take(attempt, Duration::ZERO), None);
+        assert!(refused.take(None, attempt, Duration::ZERO).is_none());
         let (mut moments, mut abandoned) = (vec![0], Vec::new());
         while let Some(due) = refused.next_due() {
             moments.push(due.as_millis());
-            abandoned.extend(refused.try_again(due));
+            abandoned.extend(refused.try_again(due).map(|waiting| waiting.reason));
         }
         (moments, abandoned)
     }
@@ -321,9 +345,9 @@ mod tests {
         let mut refused = RefusedAnswers::default();
         let (never, _) = taken_at(usize::MAX);
         let (second, tried) = taken_at(3);
-        refused.take(never, Duration::ZERO);
-        refused.take(second, FIRST_PAUSE / 2);
-        assert_eq!(refused.try_again(FIRST_PAUSE), None);
+        refused.take(None, never, Duration::ZERO);
+        refused.take(None, second, FIRST_PAUSE / 2);
+        assert!(refused.try_again(FIRST_PAUSE).is_none());
         assert_eq!(tried.load(Ordering::Relaxed), 1);
         refused.try_again(FIRST_PAUSE * 3 / 2);
         assert_eq!(tried.load(Ordering::Relaxed), 2);
@@ -348,13 +372,27 @@ mod tests {
     fn the_number_of_refused_answers_is_bounded() {
         let mut refused = RefusedAnswers::default();
         for _ in 0..MAX_REFUSED {
-            assert_eq!(refused.take(taken_at(usize::MAX).0, Duration::ZERO), None);
+            let (never, _) = taken_at(usize::MAX);
+            assert!(refused.take(None, never, Duration::ZERO).is_none());
         }
         let (last, tried) = taken_at(usize::MAX);
-        assert_eq!(
-            refused.take(last, Duration::ZERO).as_deref(),
-            Some("nobody is there")
-        );
+        let dropped = refused.take(None, last, Duration::ZERO).unwrap();
+        assert_eq!(dropped.reason, "nobody is there");
         assert_eq!(tried.load(Ordering::Relaxed), 1, "every answer is tried once");
+    }
+
+    #[test]
+    fn refused_answers_of_one_robot_take_no_room_of_another() {
+        let mut refused = RefusedAnswers::default();
+        let robots = ["/r1/nav", "/r2/nav"].map(|name| Some(Arc::from(name)));
+        let never = || taken_at(usize::MAX).0;
+        // The only one of the second robot has the most refusals.
+        refused.take(robots[1].clone(), never(), Duration::ZERO);
+        refused.try_again(FIRST_PAUSE);
+        for _ in 1..MAX_REFUSED {
+            assert!(refused.take(robots[0].clone(), never(), FIRST_PAUSE).is_none());
+        }
+        let dropped = refused.take(robots[0].clone(), never(), FIRST_PAUSE).unwrap();
+        assert_eq!(dropped.robot, robots[0]);
     }
 }

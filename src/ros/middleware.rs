@@ -67,11 +67,32 @@ const PEERS: &str = "<!-- peers -->";
 /// The file of the profile, removed on drop. Fast DDS reads it with the first node. It resolves the path (`realpath`)
 /// and rejects a file without a name, such as one of `memfd_create`.
 #[derive(Debug)]
-pub struct Profile(PathBuf);
+pub struct Profile {
+    path: PathBuf,
+    text: String,
+}
+
+impl Profile {
+    /// Removes the file, when a node has read it: it must not stay when the process is killed.
+    pub fn remove(&self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+
+    /// Writes the file again, before another context is created. Without it, the node runs with the defaults.
+    pub fn restore(&self) {
+        let _ = self.write();
+    }
+
+    fn write(&self) -> std::io::Result<()> {
+        // An existing file belongs to another process.
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&self.path)?;
+        file.write_all(self.text.as_bytes())
+    }
+}
 
 impl Drop for Profile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        self.remove();
     }
 }
 
@@ -152,7 +173,7 @@ fn set_up_with(announce_to: Option<u16>, ignores_itself: bool) -> (Option<Profil
     // read the list that the kernel created; the first change copies that list and leaves it in place.
     unsafe {
         if let Some(profile) = &profile {
-            std::env::set_var(VARIABLE, &profile.0);
+            std::env::set_var(VARIABLE, &profile.path);
         }
         for (variable, value) in changes(transport, profile.is_some()) {
             match value {
@@ -227,10 +248,9 @@ fn written(text: &str, folders: &[&Path]) -> Option<Profile> {
     let name = format!("navtree-{}-{}.xml", std::process::id(), now.as_nanos());
     folders.iter().find_map(|folder| {
         let path = folder.join(&name);
-        // An existing file belongs to another process.
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&path).ok()?;
-        let profile = Profile(path);
-        file.write_all(text.as_bytes()).ok()?;
+        let text = text.to_owned();
+        let profile = Profile { path, text };
+        profile.write().ok()?;
         Some(profile)
     })
 }
@@ -242,10 +262,14 @@ mod tests {
     #[test]
     fn the_file_is_there_as_long_as_it_is_needed() {
         let profile = written(PROFILE, &[&std::env::temp_dir()]).unwrap();
-        let path = profile.0.clone();
+        let path = profile.path.clone();
         // Fast DDS opens the file in this way.
         let resolved = path.canonicalize().unwrap();
         assert_eq!(std::fs::read_to_string(resolved).unwrap(), PROFILE);
+        profile.remove();
+        assert!(!path.exists());
+        profile.restore();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), PROFILE);
         drop(profile);
         assert!(!path.exists());
     }
@@ -253,8 +277,8 @@ mod tests {
     #[test]
     fn the_file_is_written_to_memory_where_the_temporary_folder_takes_none() {
         let profile = written(PROFILE, &[Path::new("/proc/none"), Path::new(MEMORY)]).unwrap();
-        assert!(profile.0.starts_with(MEMORY));
-        assert_eq!(std::fs::read_to_string(&profile.0).unwrap(), PROFILE);
+        assert!(profile.path.starts_with(MEMORY));
+        assert_eq!(std::fs::read_to_string(&profile.path).unwrap(), PROFILE);
     }
 
     #[test]

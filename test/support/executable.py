@@ -11,7 +11,7 @@ from pathlib import Path
 from .graph import wait_for
 
 #: The names of navtree's threads that exist only while there is work.
-WORKERS = {"answers", "console", "lifecycle", "parameters", "recordings", "robots", "shutdown", "trees"}
+WORKERS = {"answers", "cancel-jobs", "console", "lifecycle", "parameters", "recordings", "shutdown", "start-robot", "trees"}
 
 ROOT = Path(__file__).resolve().parents[2]
 

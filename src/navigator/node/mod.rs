@@ -1,6 +1,7 @@
 //! The node: its parts and its start.
 
 mod checks;
+mod earlier_run;
 mod process;
 mod recordings;
 mod servers;
@@ -8,7 +9,8 @@ mod shutdown;
 
 use std::io;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -17,8 +19,8 @@ use super::node_lifecycle::NodeLifecycle;
 use super::parameters::{MonitorSettings, Parameters};
 use super::signals::Signals;
 use super::{
-    Heartbeat, Navigator, NavigatorKind, NodeHandles, SharedTrees, TickClock, TickThread, Watchdog,
-    load_trees,
+    Heartbeat, Navigator, NavigatorKind, NodeHandles, SharedTrees, TickClock, TickThread, TreeLibrary,
+    Watchdog, load_trees,
 };
 use crate::bt::{HaltReason, Registry, Time};
 use crate::job::JobRegistry;
@@ -30,6 +32,7 @@ use crate::ros::{
     guardian, memory, middleware,
 };
 use checks::Checks;
+use earlier_run::EarlierRun;
 use recordings::Recorder;
 use servers::Servers;
 
@@ -50,6 +53,9 @@ pub enum StartError {
     /// A thread could not be created.
     #[error("thread not started: {0}")]
     Thread(#[from] std::io::Error),
+    /// The process ends.
+    #[error("the process ends")]
+    Ending,
 }
 
 impl TickClock for Clock {
@@ -124,9 +130,9 @@ pub fn run(prepared: Prepared, robots: &[String], registry: Registry, monitors: 
                 monitors,
                 goal_lists: guardian.as_ref().map(Guardian::lists),
                 wake: Arc::default(),
-                _profile: profile,
+                is_ending: AtomicBool::new(false),
             };
-            process::run(signals, setup, guardian)
+            process::run(signals, setup, guardian, profile)
         }
         Err(error) => {
             tracing::error!("{error}");
@@ -151,8 +157,17 @@ struct Setup {
     goal_lists: Option<GoalLists>,
     /// Wakes the main thread.
     wake: Arc<Notify>,
-    /// Read with the first node, and again if all robots have failed at the same time.
-    _profile: Option<middleware::Profile>,
+    /// A signal has come: no robot is started any more.
+    is_ending: AtomicBool,
+}
+
+impl Setup {
+    fn check(&self) -> Result<(), StartError> {
+        if self.is_ending.load(Ordering::Acquire) {
+            return Err(StartError::Ending);
+        }
+        Ok(())
+    }
 }
 
 /// The node of one robot. The fields are dropped in this order: action servers, ticks, GoalTracker, ROS node.
@@ -168,11 +183,25 @@ struct Node {
     lifecycle: Lifecycle,
     goal_tracker: GoalTrackerThread,
     ros: Ros,
+    /// Alive as long as the tick thread.
+    ticks_alive: Weak<()>,
+    _unlink: Unlink,
+}
+
+/// Takes the endpoints from the trees when it is dropped. The endpoints own the parameters and the goals, whose listeners own
+/// the trees: the memory of each ended robot would stay.
+struct Unlink(Arc<TreeLibrary>);
+
+impl Drop for Unlink {
+    fn drop(&mut self) {
+        self.0.set_dry_run_link(|| Box::new(DryRun::default()));
+    }
 }
 
 impl Node {
     /// Starts the node of the robot with this number.
     fn start(setup: &Setup, robot: usize) -> Result<(Self, Checks), StartError> {
+        setup.check()?;
         let ros = Ros::start_robot(NAME, &setup.robots, robot)?;
         let wake = Arc::clone(&setup.wake);
         let notify_exit = move || wake.notify_one();
@@ -180,7 +209,9 @@ impl Node {
         let mut parameters =
             Parameters::declare(ros.parameters(), setup.registry.clone(), setup.trees.as_ref())
                 .map_err(|error| StartError::Parameter(error.to_string()))?;
+        let unlink = Unlink(Arc::clone(&parameters.library));
         parameters.monitor.shift_ports(robot);
+        setup.check()?;
         ros.serve_parameters()?;
         ros.listen_to_transforms()?;
         let goal_tracker = GoalTrackerThread::start(
@@ -203,13 +234,20 @@ impl Node {
             watchdog(&goal_tracker, &heartbeat, &jobs, parameters.watchdog_timeout),
             recorder.as_ref().map(Recorder::flight_recorder),
         );
+        setup.check()?;
+        let alive = Arc::new(());
+        let ticks_alive = Arc::downgrade(&alive);
+        let on_ticks_end = move || {
+            drop(alive);
+            notify_exit();
+        };
         let ticks = start_ticks(
             &ros,
             &parameters,
             &endpoints,
             (&heartbeat, &jobs),
             recorder.as_ref(),
-            notify_exit,
+            on_ticks_end,
         )?;
         // A navigation that stops ends when its goals have stopped.
         let on_goals_changed = ticks.handle().clone();
@@ -238,13 +276,21 @@ impl Node {
             lifecycle,
             goal_tracker,
             ros,
+            ticks_alive,
+            _unlink: unlink,
         };
+        setup.check()?;
         // First active, then visible: a client that sees the actions may use them.
         node.servers = Some(node.serve(&parameters)?);
         if let Some(recorder) = &node.recorder {
             recorder.serve(&node.ros)?;
         }
         Ok((node, checks))
+    }
+
+    /// What may go on after the end of this run.
+    fn earlier_run(&self) -> EarlierRun {
+        EarlierRun::new(self.jobs.clone(), Weak::clone(&self.ticks_alive))
     }
 }
 
@@ -376,4 +422,25 @@ fn prepare_bond(ros: &Ros, parameters: &Parameters) -> Result<Option<Bond>, Star
     let (period, breaks) = (parameters.bond_period, parameters.bond_breaks);
     let bond = Bond::prepare(ros.handle(), ros.clock(), period, breaks)?;
     Ok(Some(bond))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_trees_of_an_ended_node_own_no_part_of_it() {
+        let library = Arc::new(TreeLibrary::new(Registry::new(), Vec::new(), false, || {
+            Box::new(DryRun::default())
+        }));
+        let unlink = Unlink(Arc::clone(&library));
+        let owned = Arc::downgrade(&library);
+        let of_endpoints = Arc::clone(&library);
+        library.set_dry_run_link(move || {
+            let _ = &of_endpoints;
+            Box::new(DryRun::default())
+        });
+        drop((library, unlink));
+        assert!(owned.upgrade().is_none());
+    }
 }

@@ -4,22 +4,27 @@
 //! a thread for them. It never waits for a robot: robots start and shut down on threads that exist meanwhile.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Runtime;
+use tokio::signal::unix::Signal;
 use tokio::sync::Notify;
 
 use super::checks::Checks;
+use super::earlier_run::EarlierRun;
 use super::shutdown::{ShutdownTimeouts, TEARDOWN};
 use super::{Node, Setup, StartError};
 use crate::bt::panic_text;
 use crate::navigator::signals::Signals;
+use crate::navigator::thread::CallOnDrop;
 use crate::robot_name;
 use crate::ros::exit_within;
 use crate::ros::guardian::Guardian;
-use crate::worker::Worker;
+use crate::ros::middleware::Profile;
 
 /// The pause before a robot that has failed is started again. It doubles with each failure, up to a minute, and begins
 /// again after a minute without one.
@@ -29,33 +34,64 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// The longest sleep of the main thread.
 const MAX_SLEEP: Duration = Duration::from_secs(60);
 
-/// Runs the robots of this process until a signal ends it, or until the only robot fails.
-pub(super) fn run(signals: Signals, setup: Setup, guardian: Option<Guardian>) -> ExitCode {
-    let robots = setup.robots.clone();
-    let mut process = Process::new(setup, guardian);
-    if robots.count() == 1 {
-        match process.start_now(0) {
-            Ok(()) => {}
-            Err(error) => {
-                tracing::error!("{error}");
-                eprintln!("navtree: {error}");
-                return ExitCode::from(1);
-            }
+/// The number of robots that start side by side. One that takes longer than [`START_TIME`], because it waits for a file or
+/// for the middleware, does not delay the others.
+const MAX_STARTS: usize = 2;
+const START_TIME: Duration = Duration::from_secs(2);
+
+/// The period of the checks whether an earlier run of a robot is over.
+const CHECK_PERIOD: Duration = Duration::from_millis(500);
+
+/// Time to write the last log line before the process is aborted.
+const LAST_LINE_TIME: Duration = Duration::from_millis(200);
+
+/// Runs the robots of this process until a signal ends it, or until the only robot fails. `profile`: the settings of the
+/// middleware, which are read with the first node.
+pub(super) fn run(
+    signals: Signals,
+    setup: Setup,
+    guardian: Option<Guardian>,
+    profile: Option<Profile>,
+) -> ExitCode {
+    let mut process = Process::new(setup, guardian, profile);
+    let ending = Arc::clone(&process.setup);
+    let signals = signals.split(move || {
+        // On a thread of its own: the main thread may wait for a lock held by a thread that stalls in the middleware, or
+        // run code of a user's type.
+        ending.is_ending.store(true, Ordering::Release);
+        exit_within(ShutdownTimeouts::REGULAR.all + TEARDOWN, 0);
+        ending.wake.notify_one();
+    });
+    let started = signals.map_err(StartError::Thread).and_then(|signals| {
+        if process.robots.len() == 1 {
+            process.start_now(0)?;
         }
-    } else {
-        (0..robots.count()).for_each(|robot| process.start(robot));
+        Ok(signals)
+    });
+    match started {
+        Ok((runtime, child)) => process.run(&runtime, child),
+        Err(StartError::Ending) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            eprintln!("navtree: {error}");
+            ExitCode::from(1)
+        }
     }
-    process.run(signals)
 }
 
 /// The state of one robot.
 enum State {
-    Starting,
+    /// Waits for its start.
+    Due,
+    /// Is started by a thread of its own, since this time.
+    Starting(Instant),
     Running(Box<Node>),
-    /// Shuts down on a thread of its own.
-    Ending,
+    /// Shuts down on a thread of its own: after a fault of one of several robots, until this time. Otherwise the end of
+    /// the process has a limit.
+    Ending(Option<Instant>),
     /// Has failed, and is started again at this time.
     Pausing(Instant),
+    /// The process ends, or the robot did not end in time after a fault.
     Ended,
 }
 
@@ -69,6 +105,8 @@ struct Robot {
     started_at: Option<Instant>,
     /// The pause after its next failure.
     pause: Duration,
+    /// What may go on after its earlier run.
+    earlier_run: Option<EarlierRun>,
 }
 
 /// What the threads of the robots report to the main thread.
@@ -80,9 +118,9 @@ enum Event {
 struct Process {
     setup: Arc<Setup>,
     guardian: Option<Guardian>,
+    /// There is a file as long as no node exists that has read it.
+    profile: Option<Profile>,
     robots: Vec<Robot>,
-    /// Starts robots, one after the other.
-    starter: Worker<usize>,
     events: Receiver<Event>,
     report: Sender<Event>,
     /// A robot has been started.
@@ -93,35 +131,16 @@ struct Process {
 }
 
 impl Process {
-    fn new(setup: Setup, guardian: Option<Guardian>) -> Self {
-        let setup = Arc::new(setup);
+    fn new(setup: Setup, guardian: Option<Guardian>, profile: Option<Profile>) -> Self {
         let (report, events) = channel();
         let count = setup.robots.count();
         let name = |robot| setup.robots.full_name(robot).filter(|_| count > 1);
-        let robots: Vec<Robot> = (0..count).map(|robot| Robot::new(name(robot))).collect();
-        let names: Vec<Option<Arc<str>>> = robots.iter().map(|robot| robot.name.clone()).collect();
-        let (starting, started) = (Arc::clone(&setup), report.clone());
-        let starter = Worker::new(
-            "robots",
-            count,
-            |_| (),
-            move |robot: Option<usize>| {
-                if let Some(robot) = robot {
-                    let name = names.get(robot).and_then(Option::as_ref);
-                    let start = || robot_name::with(name, || Node::start(&starting, robot));
-                    let node = catch_unwind(AssertUnwindSafe(start))
-                        .unwrap_or_else(|panic| Err(StartError::Panic(panic_text(&*panic))));
-                    let _ = started.send(Event::Started(robot, node.map(Box::new)));
-                    starting.wake.notify_one();
-                }
-                None
-            },
-        );
+        let robots = (0..count).map(|robot| Robot::new(name(robot))).collect();
         Self {
-            setup,
+            setup: Arc::new(setup),
             guardian,
+            profile,
             robots,
-            starter,
             events,
             report,
             has_started: false,
@@ -137,15 +156,59 @@ impl Process {
         Ok(())
     }
 
+    /// Starts the robots that are due, a few at a time. Returns the time of the next call.
+    fn start_due(&mut self, now: Instant) -> Instant {
+        let mut next = now + MAX_SLEEP;
+        let starts = self.robots.iter().filter_map(|robot| match robot.state {
+            State::Starting(since) if now < since + START_TIME => Some(since + START_TIME),
+            _ => None,
+        });
+        let mut room = MAX_STARTS;
+        for end in starts {
+            room = room.saturating_sub(1);
+            next = next.min(end);
+        }
+        for number in 0..self.robots.len() {
+            let is_due = |robot: &Robot| matches!(robot.state, State::Due);
+            if self.robots.get(number).is_some_and(is_due) && room > 0 {
+                room -= 1;
+                self.start(number);
+                next = next.min(now + START_TIME);
+            }
+        }
+        next
+    }
+
     /// Starts a robot on another thread.
-    fn start(&mut self, robot: usize) {
-        let is_asked = self.starter.put(robot).is_ok();
-        if let Some(robot) = self.robots.get_mut(robot) {
-            robot.state = if is_asked {
-                State::Starting
-            } else {
-                State::Pausing(Instant::now() + robot.next_pause(Instant::now()))
-            };
+    fn start(&mut self, number: usize) {
+        self.prepare_middleware();
+        let Some(robot) = self.robots.get_mut(number) else {
+            return;
+        };
+        let (report, setup, name) = (self.report.clone(), Arc::clone(&self.setup), robot.name.clone());
+        let start = move || {
+            let start = AssertUnwindSafe(|| robot_name::with(name.as_ref(), || Node::start(&setup, number)));
+            let node =
+                catch_unwind(start).unwrap_or_else(|panic| Err(StartError::Panic(panic_text(&*panic))));
+            let _ = report.send(Event::Started(number, node.map(Box::new)));
+            setup.wake.notify_one();
+        };
+        let started = std::thread::Builder::new()
+            .name("start-robot".to_owned())
+            .spawn(start);
+        robot.state = match started {
+            Ok(_) => State::Starting(Instant::now()),
+            Err(_) => State::Pausing(Instant::now() + robot.next_pause(Instant::now())),
+        };
+    }
+
+    /// Writes the settings of the middleware again before the first node of a context is created.
+    fn prepare_middleware(&self) {
+        let has_node = |robot: &Robot| !matches!(robot.state, State::Due | State::Pausing(_) | State::Ended);
+        if let Some(profile) = &self.profile
+            && !self.robots.iter().any(has_node)
+        {
+            profile.restore();
         }
     }
 
@@ -157,6 +220,9 @@ impl Process {
             }
         }
         self.has_started = true;
+        if let Some(profile) = &self.profile {
+            profile.remove();
+        }
         if let Some(robot) = self.robots.get_mut(robot) {
             robot.state = State::Running(Box::new(node));
             robot.checks = Some(checks);
@@ -164,10 +230,12 @@ impl Process {
         }
     }
 
-    fn run(mut self, signals: Signals) -> ExitCode {
-        let (runtime, mut end, mut child) = signals.split();
+    fn run(mut self, runtime: &Runtime, mut child: Signal) -> ExitCode {
         runtime.block_on(async {
             loop {
+                if !self.is_ending && self.setup.is_ending.load(Ordering::Acquire) {
+                    self.end_all();
+                }
                 self.take_events();
                 self.end_failed_robots();
                 self.end_without_robots();
@@ -181,7 +249,6 @@ impl Process {
                     return;
                 }
                 tokio::select! {
-                    () = end(), if !self.is_ending => self.end_all(),
                     // The guardian is checked above.
                     _ = child.recv() => {}
                     () = self.setup.wake.notified() => self.look_soon(),
@@ -211,8 +278,8 @@ impl Process {
     }
 
     /// A robot has ended, or could not start.
-    fn has_ended(&mut self, robot: usize, error: Option<&str>) {
-        let Some(robot) = self.robots.get_mut(robot) else {
+    fn has_ended(&mut self, number: usize, error: Option<&str>) {
+        let Some(robot) = self.robots.get_mut(number) else {
             return;
         };
         robot.checks = None;
@@ -226,6 +293,10 @@ impl Process {
             Some(error) => tracing::error!("not started, next attempt in {pause:?}: {error}"),
             None => tracing::error!("ended after a fault; starting it again in {pause:?}"),
         });
+        // A robot whose goals did not stop drives on, and its next run may be a long time away.
+        if let Some(guardian) = &mut self.guardian {
+            guardian.cancel_goals_of(number);
+        }
     }
 
     /// Ends the robots that have failed. With one robot, the process ends: a launch file starts it again.
@@ -244,15 +315,15 @@ impl Process {
         }
     }
 
-    /// Ends the process if no robot could start: a launch file shows that it is of no use.
+    /// Ends the process if no robot could start, or none has ended in time: a launch file shows that it is of no use.
     fn end_without_robots(&mut self) {
-        let have_all_failed = self
-            .robots
-            .iter()
-            .all(|robot| matches!(robot.state, State::Pausing(_)));
-        if !self.has_started && have_all_failed {
+        let are_all = |is: fn(&State) -> bool| self.robots.iter().all(|robot| is(&robot.state));
+        let have_all_failed = !self.has_started && are_all(|state| matches!(state, State::Pausing(_)));
+        if !self.is_ending && (have_all_failed || are_all(|state| matches!(state, State::Ended))) {
             self.is_ending = true;
             self.code = 1;
+            // Threads of robots that did not end may block the end of the process.
+            exit_within(TEARDOWN, self.code);
             (0..self.robots.len()).for_each(|robot| self.end(robot, None));
         }
     }
@@ -260,8 +331,6 @@ impl Process {
     /// A signal has come: ends all robots side by side.
     fn end_all(&mut self) {
         self.is_ending = true;
-        // First of all, because the following calls may wait for a lock held by a thread that stalls in the middleware.
-        exit_within(ShutdownTimeouts::REGULAR.all + TEARDOWN, self.code);
         for robot in 0..self.robots.len() {
             self.end(robot, None);
         }
@@ -272,9 +341,11 @@ impl Process {
         let Some(robot) = self.robots.get_mut(number) else {
             return;
         };
-        let node = match std::mem::replace(&mut robot.state, State::Ending) {
+        let limit = ShutdownTimeouts::FAULT.all + TEARDOWN;
+        let until = (!self.is_ending).then(|| Instant::now() + limit);
+        let node = match std::mem::replace(&mut robot.state, State::Ending(until)) {
             State::Running(node) => node,
-            State::Pausing(_) => {
+            State::Due | State::Pausing(_) => {
                 robot.state = State::Ended;
                 return;
             }
@@ -284,8 +355,9 @@ impl Process {
             }
         };
         if self.is_ending && fault.is_some() {
-            exit_within(ShutdownTimeouts::FAULT.all + TEARDOWN, self.code);
+            exit_within(limit, self.code);
         }
+        robot.earlier_run = Some(node.earlier_run());
         let ending = Ending {
             robot: number,
             name: robot.name.clone(),
@@ -327,12 +399,45 @@ impl Process {
                 next = robot_name::with(robot.name.as_ref(), || checks.run(now)).min(next);
             }
             match robot.state {
-                State::Pausing(at) if at <= now => self.start(number),
-                State::Pausing(at) => next = at.min(next),
+                State::Pausing(at) if at <= now => {
+                    let is_cancelling =
+                        |guardian: &Guardian| !self.is_ending && guardian.is_cancelling_goals_of(number);
+                    if self.guardian.as_ref().is_some_and(is_cancelling) || !robot.is_earlier_run_over(now) {
+                        next = next.min(now + CHECK_PERIOD);
+                    } else {
+                        robot.state = State::Due;
+                    }
+                }
+                State::Ending(Some(until)) if until <= now => next = next.min(self.give_up(number, now)),
+                State::Pausing(at) | State::Ending(Some(at)) => next = at.min(next),
                 _ => {}
             }
         }
-        next
+        next.min(self.start_due(now))
+    }
+
+    /// A robot did not end in time after a fault. Returns the time of the next call.
+    fn give_up(&mut self, number: usize, now: Instant) -> Instant {
+        let Some(robot) = self.robots.get_mut(number) else {
+            return now + MAX_SLEEP;
+        };
+        let guardian = self.guardian.as_ref();
+        let has_goals = guardian.is_some_and(|guardian| guardian.has_goals_of(number));
+        if has_goals && !guardian.is_some_and(Guardian::is_running) {
+            return now + CHECK_PERIOD;
+        }
+        robot_name::with(robot.name.as_ref(), || {
+            if has_goals {
+                tracing::error!(
+                    "did not end in time after a fault: aborting the process, so that the guardian cancels its goals"
+                );
+                std::thread::sleep(LAST_LINE_TIME);
+                process::abort();
+            }
+            tracing::error!("did not end in time after a fault: not started again before it has ended");
+        });
+        robot.state = State::Ended;
+        now
     }
 
     /// Another thread has woken this one.
@@ -358,9 +463,16 @@ struct Ending {
 
 impl Ending {
     fn shut_down(self, node: Node) {
-        robot_name::with(self.name.as_ref(), || node.shut_down(self.fault));
-        let _ = self.report.send(Event::Ended(self.robot));
-        self.wake.notify_one();
+        let (report, robot, wake) = (self.report, self.robot, self.wake);
+        let _ended = CallOnDrop::new(move || {
+            let _ = report.send(Event::Ended(robot));
+            wake.notify_one();
+        });
+        robot_name::with(self.name.as_ref(), || {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| node.shut_down(self.fault))) {
+                tracing::error!("the shutdown has panicked: {}", panic_text(&*panic));
+            }
+        });
     }
 }
 
@@ -368,11 +480,24 @@ impl Robot {
     fn new(name: Option<String>) -> Self {
         Self {
             name: name.map(Arc::from),
-            state: State::Ended,
+            state: State::Due,
             checks: None,
             started_at: None,
             pause: MIN_PAUSE,
+            earlier_run: None,
         }
+    }
+
+    /// Whether nothing of the earlier run goes on, so that the robot may be started again.
+    fn is_earlier_run_over(&mut self, now: Instant) -> bool {
+        let Some(earlier_run) = &mut self.earlier_run else {
+            return true;
+        };
+        let is_over = robot_name::with(self.name.as_ref(), || earlier_run.is_over(now));
+        if is_over {
+            self.earlier_run = None;
+        }
+        is_over
     }
 
     /// The pause after a failure now.

@@ -107,6 +107,39 @@ pub(super) fn read(file: &File) -> io::Result<Vec<RemainingGoals>> {
     Ok(all)
 }
 
+/// Removes the goals of a region.
+pub(super) fn clear(file: &File, region: u64) -> io::Result<()> {
+    let first = region * REGION_RECORDS;
+    let mut used = [0];
+    for goal in first + 1..first + REGION_RECORDS {
+        file.read_exact_at(&mut used, record_offset(goal) + USED_OFFSET as u64)?;
+        if used != [0] {
+            file.write_all_at(&[0], record_offset(goal) + USED_OFFSET as u64)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies a region to a new file. `None` if it has no goal.
+pub(super) fn copy(file: &File, region: u64) -> io::Result<Option<File>> {
+    let mut bytes = vec![0; RECORD_SIZE * REGION_RECORDS as usize];
+    let first = record_offset(region * REGION_RECORDS);
+    if file.metadata()?.len() < first + bytes.len() as u64 {
+        return Ok(None);
+    }
+    file.read_exact_at(&mut bytes, first)?;
+    if bytes
+        .chunks_exact(RECORD_SIZE)
+        .skip(1)
+        .all(|record| record[USED_OFFSET] == 0)
+    {
+        return Ok(None);
+    }
+    let copy = create()?;
+    copy.write_all_at(&bytes, 0)?;
+    Ok(Some(copy))
+}
+
 /// Makes the lists of goals of the robots of a process. Clones share the file.
 #[derive(Clone, Debug)]
 pub struct GoalLists(pub(super) Arc<File>);
@@ -155,14 +188,8 @@ impl GuardedGoals {
         if file.metadata()?.len() < end {
             file.set_len(end)?;
         }
-        let mut used = [0];
-        for goal in first + 1..first + REGION_RECORDS {
-            // Of an earlier run of this robot. Its next run looks for these goals itself.
-            file.read_exact_at(&mut used, record_offset(goal) + USED_OFFSET as u64)?;
-            if used != [0] {
-                file.write_all_at(&[0], record_offset(goal) + USED_OFFSET as u64)?;
-            }
-        }
+        // The guardian has cancelled the goals of an earlier run of this robot.
+        clear(file, region)?;
         file.write_all_at(&record, record_offset(first))?;
         Ok(Self {
             file: Arc::clone(file),
@@ -339,6 +366,10 @@ mod tests {
             assert_eq!(region.goals.len(), MAX_GOALS as usize);
             assert_eq!(region.goals[0].0, goal(first));
         }
+        // The copy of a region has the goals of its robot alone.
+        let copied = read(&copy(&file, 2).unwrap().unwrap()).unwrap();
+        assert_eq!(copied, all[2..]);
+        assert!(copy(&file, 7).unwrap().is_none(), "there is no such robot");
         // A robot that is started again begins with an empty list.
         let _again = lists.list(2, "/r2/nav").unwrap();
         let counts: Vec<usize> = read(&file)
@@ -347,6 +378,7 @@ mod tests {
             .map(|region| region.goals.len())
             .collect();
         assert_eq!(counts, [256, 256, 0]);
+        assert!(copy(&file, 2).unwrap().is_none(), "it has no goals");
     }
 
     #[test]

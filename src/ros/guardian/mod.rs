@@ -19,6 +19,7 @@
 mod announcements;
 mod cancel;
 mod goals;
+mod goals_of_robot;
 mod mappings;
 mod participant;
 mod sleeper;
@@ -34,6 +35,7 @@ use std::time::{Duration, Instant};
 pub use goals::{GoalLists, GuardedGoals};
 
 use super::arguments;
+use goals_of_robot::GoalsOfRobots;
 use sleeper::{KeptFiles, Program};
 
 /// The environment variable of the cancelling process: the number of the open file with the goals.
@@ -50,6 +52,8 @@ const DISMISSAL_TIMEOUT: Duration = Duration::from_millis(100);
 /// The child process, and the data to start another one.
 pub struct Guardian {
     program: Program,
+    /// The programs that cancel the goals of robots that have failed.
+    of_robots: GoalsOfRobots,
     goals: Arc<File>,
     parent: Option<OwnedFd>,
     child: Option<Child>,
@@ -99,9 +103,11 @@ impl Guardian {
         if let Some(program) = arguments.first_mut() {
             *program = sleeper::NAME.to_string_lossy().into_owned().into();
         }
+        let goals = Arc::new(goals);
         let mut guardian = Self {
+            of_robots: GoalsOfRobots::new(&goals, &arguments),
             program: Program::new(arguments, variables)?,
-            goals: Arc::new(goals),
+            goals,
             parent: sleeper::own_process().ok(),
             child: None,
             pause: MIN_PAUSE,
@@ -134,6 +140,7 @@ impl Guardian {
 
     /// Checks whether the child has ended. Then [`Guardian::restart_at`] is the time of the next step.
     pub fn check(&mut self) {
+        self.of_robots.check();
         let Some(child) = self.child.take_if(|child| sleeper::has_ended(child.pid)) else {
             return;
         };
@@ -147,6 +154,27 @@ impl Guardian {
         );
         self.restart_at = Some(Instant::now() + self.pause);
         self.pause = MAX_PAUSE.min(self.pause * 2);
+    }
+
+    /// Cancels the goals of the robot with this number at once, by another process. The robot has ended, while this process
+    /// goes on.
+    pub fn cancel_goals_of(&mut self, robot: usize) {
+        self.of_robots.cancel(robot as u64);
+    }
+
+    /// Whether that process runs. Until it has ended, or has taken too long, the robot must not be started again.
+    pub fn is_cancelling_goals_of(&self, robot: usize) -> bool {
+        self.of_robots.is_cancelling(robot as u64)
+    }
+
+    /// Whether the robot with this number has goals in its list.
+    pub fn has_goals_of(&self, robot: usize) -> bool {
+        goals::copy(&self.goals, robot as u64).is_ok_and(|copy| copy.is_some())
+    }
+
+    /// Whether the child exists.
+    pub fn is_running(&self) -> bool {
+        self.child.is_some()
     }
 
     /// The time at which to call [`Guardian::restart`], if at all.
