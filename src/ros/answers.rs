@@ -359,7 +359,7 @@ mod tests {
         let answers: Vec<_> = (0..3).map(|_| taken_at(usize::MAX)).collect();
         let tried: Vec<_> = answers.iter().map(|(_, tried)| Arc::clone(tried)).collect();
         for (number, (attempt, _)) in (0..).zip(answers) {
-            refused.take(attempt, Duration::from_millis(10 - number));
+            refused.take(None, attempt, Duration::from_millis(10 - number));
         }
         for expected in [[1, 1, 2], [1, 2, 2], [2, 2, 2], [2, 2, 2]] {
             refused.try_again(Duration::from_millis(20));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use r2r::QosProfile;
@@ -60,11 +60,17 @@ pub(super) fn take_log() -> Option<Rosout> {
 pub(super) fn attach(ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
     let robot = robot_name::current().filter(|robot| **robot == *ros.full_name());
     if let Some(robot) = robot {
-        let (sender, lines) = sync_channel(QUEUE);
-        publish_lines(lines, ros, clock)?;
+        let (sender, own) = sync_channel(QUEUE);
+        let of_robot = OfRobot {
+            own,
+            process: None,
+            waiting: &WAITING,
+        };
+        publish_lines(of_robot, ros, clock)?;
         let mut robots = ROBOTS.write().unwrap_or_else(PoisonError::into_inner);
         robots.retain(|(other, _)| *other != robot);
         robots.push((robot, sender));
+        return Ok(());
     }
     match take_log() {
         Some(log) => log.attach(ros, clock),
@@ -160,20 +166,14 @@ impl Rosout {
 
 /// A source of lines. Dropped at the end of the node.
 trait Lines: Send + 'static {
-    fn next(&self) -> Option<Line>;
-}
-
-impl Lines for Receiver<Line> {
-    fn next(&self) -> Option<Line> {
-        self.try_recv().ok()
-    }
+    fn next(&mut self) -> Option<Line>;
 }
 
 /// The log of the process, which waits for the next node when the present one ends.
 struct Returned(Option<Rosout>);
 
 impl Lines for Returned {
-    fn next(&self) -> Option<Line> {
+    fn next(&mut self) -> Option<Line> {
         self.0.as_ref()?.lines.try_recv().ok()
     }
 }
@@ -186,8 +186,42 @@ impl Drop for Returned {
     }
 }
 
+/// The lines of one of several robots, and the log of the process if no other robot has it: when the robot that had it
+/// fails, a running one takes it.
+struct OfRobot {
+    own: Receiver<Line>,
+    process: Option<Rosout>,
+    waiting: &'static Mutex<Option<Rosout>>,
+}
+
+impl OfRobot {
+    fn waiting(&self) -> MutexGuard<'static, Option<Rosout>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lines for OfRobot {
+    fn next(&mut self) -> Option<Line> {
+        if let Ok(line) = self.own.try_recv() {
+            return Some(line);
+        }
+        if self.process.is_none() {
+            self.process = self.waiting().take();
+        }
+        self.process.as_ref()?.lines.try_recv().ok()
+    }
+}
+
+impl Drop for OfRobot {
+    fn drop(&mut self) {
+        if let Some(log) = self.process.take() {
+            *self.waiting() = Some(log);
+        }
+    }
+}
+
 /// Publishes lines under the node's name.
-fn publish_lines(lines: impl Lines, ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
+fn publish_lines(mut lines: impl Lines, ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
     let (name, clock) = (ros.full_name(), clock.clone());
     ros.with_node_blocking(Duration::from_secs(10), move |node| {
         let qos = QosProfile::default()
@@ -297,5 +331,35 @@ mod tests {
             (message.msg.as_str(), message.name.as_str()),
             ("without a node", "queue_test.bt_navigator")
         );
+    }
+
+    #[test]
+    fn a_running_robot_takes_the_log_of_the_process_from_one_that_has_ended() {
+        static WAITING: Mutex<Option<Rosout>> = Mutex::new(None);
+        let (layer, log) = rosout();
+        *WAITING.lock().unwrap() = Some(log);
+        let robot = || OfRobot {
+            own: sync_channel(QUEUE).1,
+            process: None,
+            waiting: &WAITING,
+        };
+        let write = || {
+            let line = Line {
+                robot: None,
+                stamp: Stamp::ZERO,
+                level: Level::INFO,
+                text: "told".to_owned(),
+                target: "",
+                file: "",
+                line: 1,
+            };
+            layer.lines.try_send(line).unwrap();
+        };
+        let (mut first, mut second) = (robot(), robot());
+        write();
+        assert!(first.next().is_some() && second.next().is_none());
+        drop(first);
+        write();
+        assert!(second.next().is_some());
     }
 }
