@@ -272,6 +272,11 @@ impl GoalQueue {
         queue.count
     }
 
+    /// Whether a halt is requested that the tick thread has not handled: its message is on its way.
+    pub(super) fn is_halt_requested(&self) -> bool {
+        self.lock().open_halts > 0
+    }
+
     /// The tick thread has halted its tree.
     pub fn halt_handled(&self) {
         let mut queue = self.lock();

@@ -383,6 +383,48 @@ impl Behavior for BlockingHalt {
     }
 }
 
+/// A leaf that blocks while its tree is made.
+struct BlockingAttach(Gate);
+
+impl Behavior for BlockingAttach {
+    fn tick(&self, _: &mut Context<'_>) -> Tick {
+        Ok(NodeStatus::Running)
+    }
+
+    fn attach(&self, _: &mut Context<'_>) {
+        self.0.pass();
+    }
+}
+
+#[test]
+fn g3_an_operators_cancel_also_ends_the_goal_whose_tree_is_being_made() {
+    let mut registry = registry();
+    let (gate, release, inside) = Gate::new();
+    registry
+        .register_with("Slow", NodeKind::Action, (0, 0), "", move |_| {
+            Box::new(BlockingAttach(gate.clone()))
+        })
+        .unwrap();
+    let mut remote = Remote::new();
+    let first = load(
+        &registry,
+        r#"<Delay delay_msec="100000"><AlwaysSuccess/></Delay>"#,
+    );
+    remote.goal(1, &first);
+    remote.periods(2);
+    remote.goal(2, &load(&registry, "<Slow/>"));
+    inside.recv_timeout(TIMEOUT).unwrap();
+    let handle = remote.thread.handle();
+    let ended = handle.end_goal(navigation(1), "by an operator").unwrap();
+    release.send(()).unwrap();
+    for client in [1, 2] {
+        let (of, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
+        assert_eq!((of, report.status), (client, TerminalStatus::Aborted));
+    }
+    ended.wait(TIMEOUT).unwrap();
+    assert!(!remote.is_running());
+}
+
 /// A tree of `Spin` and a leaf whose halt blocks until the returned sender is used. The receiver is told when it does.
 fn blocking_halt() -> (Arc<TreeDef>, Sender<()>, Receiver<()>) {
     let mut registry = registry();

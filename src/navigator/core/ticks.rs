@@ -17,7 +17,10 @@ impl Navigator {
             self.resources.begin(now);
         }
         let has_new_goal = self.start_next_goal(now);
-        if let Some(next) = self.end_stopped_session(now) {
+        // A halt is for the next goal too, so it comes first: code of a leaf may have blocked this thread since its request.
+        if !self.queue.is_halt_requested()
+            && let Some(next) = self.end_stopped_session(now)
+        {
             // Before a tree is made: code of its leaves may block.
             self.hand_over();
             self.start(next, now);

@@ -307,7 +307,8 @@ impl Loop {
         if self.has_time(began, now) && self.navigator.is_running() {
             self.tick_if_due(began, now);
         } else {
-            self.navigator.poll(now);
+            // There is a tree without ticks if the clock has no time.
+            self.navigator.poll_without_tick(now);
         }
         if self.missed.is_pending()
             && let Some(summary) = self.missed.summary(self.clock.steady())
