@@ -107,6 +107,8 @@ def test_a_failure_has_the_same_message_in_the_result_and_the_log(stack, tmp_pat
 def test_the_log_has_one_line_for_the_start_and_the_end_of_each_goal(stack):
     controller = stack.robot.controller
     controller.behaviour.duration = None
+    # The line of the goal with which the stack settled may come after its result.
+    stack.node.wait_for_line(" succeeded")
     after = len(stack.node.lines)
     first = stack.navigation.send(7.0, 0.5)
     wait_for(controller.executing, PATIENCE, "the controller to execute")
