@@ -8,6 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use navtree::bt::Registry;
 use navtree::monitor::groot2::Endpoint;
 use navtree::monitor::pause::PauseControl;
+use navtree::navigator::NavigationId;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// On the clock of the test, which does not wait.
@@ -17,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 struct NoTree;
 
 impl PauseControl for NoTree {
-    fn pause(&self) -> Result<(), String> {
+    fn pause(&self, _goal: NavigationId) -> Result<(), String> {
         panic!("no breakpoint can be reached without a tree")
     }
 

@@ -17,8 +17,8 @@ use heartbeat::Heartbeat;
 use loom::thread as threads;
 use navtree::msg::{Stamp, TransformStamped};
 use navtree::navigator::{
-    ClientGoal, Feedback, NavigationResult, Navigator, NavigatorKind, Options, Request, RequestedTree,
-    Schedule, Snapshot, TerminalStatus,
+    ClientGoal, Feedback, NavigationId, NavigationResult, Navigator, NavigatorKind, Options, Request,
+    RequestedTree, Schedule, Snapshot, TerminalStatus,
 };
 use thread::{Handle, TickClock, TickThread, Unacknowledged};
 
@@ -44,6 +44,12 @@ mod goal_queue {
 
     pub(crate) const SHUT: &str = "refused";
 }
+
+/// The goal of every request.
+const GOAL: NavigationId = NavigationId {
+    kind: NavigatorKind::ToPose,
+    goal: GoalId([1; 16]),
+};
 
 /// Time does not advance: a tick is always due.
 struct Still;
@@ -129,7 +135,7 @@ impl Drop for Client {
 
 impl ClientGoal for Client {
     fn id(&self) -> GoalId {
-        GoalId([1; 16])
+        GOAL.goal
     }
 
     fn feedback(&mut self, _: &Feedback) {}
@@ -245,7 +251,7 @@ fn a_stop_ends_the_thread_and_later_requests_are_answered() {
     explore(|| {
         let thread = start();
         let other = thread.handle().clone();
-        let asking = threads::spawn(move || other.pause().wait(FOR_EVER));
+        let asking = threads::spawn(move || other.pause(GOAL).wait(FOR_EVER));
         assert_eq!(
             thread.handle().stop(HaltReason::ShuttingDown).wait(FOR_EVER),
             Ok(())
@@ -253,7 +259,7 @@ fn a_stop_ends_the_thread_and_later_requests_are_answered() {
         // A request before the stop is carried out; a request after it fails. Neither waits forever.
         assert!(matches!(
             asking.join().unwrap(),
-            Ok(()) | Err(Unacknowledged::Never)
+            Ok(false) | Err(Unacknowledged::Never)
         ));
         let late = thread.handle().halt(HaltReason::ShuttingDown);
         assert!(matches!(late.wait(FOR_EVER), Ok(()) | Err(Unacknowledged::Never)));
