@@ -1,4 +1,5 @@
-//! The checks of the graph for the servers of clients. The middleware has no callback for a change of the graph.
+//! The checks of the graph for the servers of clients. The middleware has no callback for a change of the graph: the
+//! checks ask whether it has changed, and read it only then.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -7,8 +8,8 @@ use super::node::{Group, writers};
 use super::rcl;
 use super::server_watch::{Probe, Watch};
 
-/// A check of the graph. Returns whether to check again soon.
-type BusyCheck = Box<dyn FnMut(&rcl::Node) -> bool + Send>;
+/// A check of the graph, with the number of its changes. Returns whether to check again soon.
+type BusyCheck = Box<dyn FnMut(&rcl::Node, u64) -> bool + Send>;
 
 /// What [`ServerChecks::look`] has found.
 pub(super) struct Found {
@@ -24,6 +25,12 @@ pub(super) struct ServerChecks {
     /// The next check for servers, and the end of the phase with frequent checks.
     next_check: Instant,
     fast_checks_until: Instant,
+    /// The number of changes of the graph at the last check.
+    changes: u64,
+    /// The checks until then, and one after it, read the graph although it has not changed.
+    unsettled_until: Option<Instant>,
+    /// The next check of absent servers in a graph that has not changed.
+    next_unprompted: Instant,
     /// Checks of the graph for servers that may have a goal. Each returns whether its server has one.
     busy_checks: Vec<(Option<Group>, BusyCheck)>,
     next_busy_check: Instant,
@@ -37,6 +44,9 @@ impl ServerChecks {
             watches: Vec::new(),
             next_check: now,
             fast_checks_until: now,
+            changes: 0,
+            unsettled_until: None,
+            next_unprompted: now,
             busy_checks: Vec::new(),
             next_busy_check: now,
             is_busy: false,
@@ -64,14 +74,18 @@ impl ServerChecks {
         changed: impl Fn() + Send + 'static,
     ) {
         let mut known = None;
-        let check = move |node: &rcl::Node| {
+        let check = move |node: &rcl::Node, changes| {
             if !busy() {
                 known = None;
                 return false;
             }
+            if known.as_ref().is_some_and(|(at, _)| *at == changes) {
+                return true;
+            }
             if let Ok(publishers) = node.publishers(&topic, false) {
                 let found: BTreeSet<_> = publishers.into_iter().map(|one| one.gid).collect();
-                let before = known.replace(found.clone()).unwrap_or_else(|| found.clone());
+                let before = known.replace((changes, found.clone()));
+                let before = before.map_or_else(|| found.clone(), |(_, before)| before);
                 if !found.is_subset(&before) || found.is_empty() && !before.is_empty() {
                     changed();
                 }
@@ -92,6 +106,7 @@ impl ServerChecks {
         let now = Instant::now();
         self.next_check = now;
         self.fast_checks_until = now + FAST_CHECK_DURATION;
+        self.unsettled_until = Some(now + SETTLING_TIME);
     }
 
     /// The time of the next check.
@@ -103,26 +118,44 @@ impl ServerChecks {
 
     /// Makes the checks that are due. [`ServerChecks::report`] reports what they have found.
     pub(super) fn look(&mut self, node: &rcl::Node, now: Instant) -> Found {
-        let is_due = self.next_check <= now && !self.watches.is_empty();
-        if is_due {
+        let mut is_checked = false;
+        if self.next_check <= now && !self.watches.is_empty() {
             let fast = now < self.fast_checks_until;
             self.next_check = now + if fast { FAST_CHECK_PERIOD } else { CHECK_PERIOD };
+            is_checked = self.is_to_be_read(node.graph_changes(), now);
+        }
+        if is_checked {
             let writers = |topic: &str| writers(node, topic);
             for (_, watch) in &mut self.watches {
                 watch.look(&writers);
             }
+            self.next_unprompted = now + UNPROMPTED_PERIOD.max(now.elapsed() * UNPROMPTED_SHARE);
         }
         if self.next_busy_check <= now {
+            let changes = node.graph_changes();
             self.is_busy = false;
             for (_, check) in &mut self.busy_checks {
-                self.is_busy |= check(node);
+                self.is_busy |= check(node, changes);
             }
             self.next_busy_check = now + BUSY_CHECK_PERIOD;
         }
         Found {
-            is_checked: is_due,
-            is_absence: is_due && self.watches.iter().any(|(_, watch)| watch.has_found_absence()),
+            is_checked,
+            is_absence: is_checked && self.watches.iter().any(|(_, watch)| watch.has_found_absence()),
         }
+    }
+
+    /// Whether a check has to read the graph, which has changed this number of times.
+    fn is_to_be_read(&mut self, changes: u64, now: Instant) -> bool {
+        let mut watches = self.watches.iter();
+        if self.changes != changes || watches.any(|(_, watch)| watch.is_undecided()) {
+            self.changes = changes;
+            self.unsettled_until = Some(now + SETTLING_TIME);
+        }
+        let is_unsettled = self.unsettled_until.is_some();
+        self.unsettled_until = self.unsettled_until.filter(|until| now < *until);
+        let is_absent = |(_, watch): &(_, Watch)| !watch.is_present();
+        is_unsettled || self.next_unprompted <= now && self.watches.iter().any(is_absent)
     }
 
     /// Reports the changes that the last check has found.
@@ -137,6 +170,14 @@ impl ServerChecks {
     }
 }
 
+/// The graph knows an endpoint before the middleware has matched it with ours, and nothing tells of the match.
+const SETTLING_TIME: Duration = Duration::from_secs(1);
+/// The period of the checks of absent servers in a graph that has not changed, in case that a match takes longer than
+/// [`SETTLING_TIME`].
+const UNPROMPTED_PERIOD: Duration = Duration::from_secs(2);
+/// Such a check is followed by a pause of at least this number of times its duration. It matters with a hundred robots in
+/// one process, where a check of one walks through tens of thousands of endpoints.
+const UNPROMPTED_SHARE: u32 = 200;
 /// The period of the checks for servers. The absence of a server that shuts down is detected within twice this period,
 /// which is less than the default time for a server's answer; that of a killed server when the middleware's lease on it
 /// ends.

@@ -27,37 +27,43 @@ struct ProbeState {
     is_present: bool,
     /// The endpoints that answered when the server was last found.
     known: BTreeSet<Gid>,
+    /// The last check could not read the graph.
+    is_unread: bool,
 }
 
 impl ProbeState {
     fn ask(&mut self) -> bool {
         // A graph that cannot be read, as when the memory is short for a moment, changes nothing.
-        if let Some(is_present) = (self.probe.is_available)() {
-            self.is_present = is_present;
+        match (self.probe.is_available)() {
+            Some(is_present) => self.is_present = is_present,
+            None => self.is_unread = true,
         }
         self.is_present
     }
 
     /// Whether there is an endpoint that did not exist when the server was found.
-    fn is_replaced(&self, writers: Writers<'_>) -> bool {
+    fn is_replaced(&mut self, writers: Writers<'_>) -> bool {
+        if self.known.is_empty() {
+            return false;
+        }
+        let current = writers(&self.probe.replies);
         // A graph that cannot be read shows no other one.
-        let is_other = |current: BTreeSet<Gid>| !current.is_subset(&self.known);
-        !self.known.is_empty() && writers(&self.probe.replies).is_some_and(is_other)
+        self.is_unread |= current.is_none();
+        current.is_some_and(|current| !current.is_subset(&self.known))
     }
 }
 
 /// Finds the endpoints of a DDS topic. `None` if the graph cannot be read.
 pub(super) type Writers<'a> = &'a dyn Fn(&str) -> Option<BTreeSet<Gid>>;
 
-/// Watches the services of one server. Each query walks through the whole graph. So a check of a present server asks for
-/// one of its services, in turn, and a check of an absent one asks until the first answer is no.
+/// Watches the services of one server. Each query walks through the whole graph. So a check asks until the first answer
+/// is no.
 ///
 /// A server that is killed and restarted is never absent: the graph keeps the endpoints of the dead one until its lease
 /// ends, 20 s by default. So a new endpoint counts as a server that has disappeared and come back: requests to the dead
 /// one are no longer answered.
 pub(super) struct Watch {
     probes: Vec<ProbeState>,
-    turn: usize,
     is_present: bool,
     /// What the last check has found, until it is reported.
     found: bool,
@@ -75,10 +81,10 @@ impl Watch {
             probe,
             is_present: false,
             known: BTreeSet::new(),
+            is_unread: false,
         };
         Self {
             probes: probes.into_iter().map(state).collect(),
-            turn: 0,
             is_present: false,
             found: false,
             incomplete: 0,
@@ -88,14 +94,22 @@ impl Watch {
 
     /// Checks the server. [`Watch::report`] reports the result, after the messages that have arrived by now are handled.
     pub(super) fn look(&mut self, writers: Writers<'_>) {
+        self.probes.iter_mut().for_each(|probe| probe.is_unread = false);
         self.found = if self.is_present {
-            self.is_still_present(writers)
+            self.probes
+                .iter_mut()
+                .all(|probe| !probe.is_replaced(writers) && probe.ask())
         } else {
             self.probes
                 .iter_mut()
                 .all(|probe| probe.is_present || probe.ask())
                 && self.is_complete(writers)
         };
+    }
+
+    /// Whether the server counts as present.
+    pub(super) fn is_present(&self) -> bool {
+        self.is_present
     }
 
     /// Whether the last check has found that the server is absent, and that is not reported yet.
@@ -117,10 +131,9 @@ impl Watch {
         Some(self.is_present)
     }
 
-    fn is_still_present(&mut self, writers: Writers<'_>) -> bool {
-        self.turn = (self.turn + 1) % self.probes.len().max(1);
-        let probe = self.probes.get_mut(self.turn);
-        probe.is_none_or(|probe| !probe.is_replaced(writers) && probe.ask())
+    /// Whether to check again although the graph has not changed: it could not be read, or endpoints are missing.
+    pub(super) fn is_undecided(&self) -> bool {
+        self.incomplete > 0 || self.probes.iter().any(|probe| probe.is_unread)
     }
 
     /// Whether all endpoints of the present server are known; if so, stores them. Endpoints are discovered one after
@@ -130,7 +143,9 @@ impl Watch {
     fn is_complete(&mut self, writers: Writers<'_>) -> bool {
         let current = self.probes.iter().map(|probe| writers(&probe.probe.replies));
         let Some(current) = current.collect::<Option<Vec<_>>>() else {
-            self.probes.iter_mut().for_each(|probe| probe.is_present = false);
+            for probe in &mut self.probes {
+                (probe.is_present, probe.is_unread) = (false, true);
+            }
             return false;
         };
         let mut counts = current.iter().map(BTreeSet::len).filter(|count| *count > 0);
@@ -178,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_asks_for_one_service_of_a_server_that_does_not_change() {
+    fn a_check_asks_until_the_first_no() {
         let services: [Service; 3] = Default::default();
         let unknown = |_: &str| Some(BTreeSet::new());
         let mut watch = Watch::new(services.iter().map(|service| service.probe("")), |_| {});
@@ -200,12 +215,9 @@ mod tests {
             "two of three are not enough"
         );
         assert_eq!(round([true; 3]), (Some(true), 1));
-        for _ in 0..6 {
-            assert_eq!(round([true; 3]), (None, 1));
-        }
-        let gone = (0..3).filter(|_| round([true, false, true]).0 == Some(false));
-        assert_eq!(gone.count(), 1, "each has its turn");
-        assert_eq!(round([true; 3]).0, Some(true));
+        assert_eq!(round([true; 3]), (None, 3));
+        assert_eq!(round([true, false, true]), (Some(false), 2));
+        assert_eq!(round([true; 3]), (Some(true), 3));
     }
 
     /// A watch of a server with two services. Their dead predecessors stay on the graph, so every query is answered

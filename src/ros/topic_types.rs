@@ -76,7 +76,13 @@ impl TopicTypes {
         ros.post(move |node| {
             types.check_types(node.rcl(), &own);
             if !began {
-                node.every_with_node(CHECK_PERIOD, move |node| types.check_types(node, &own));
+                let mut seen = None;
+                node.every_with_node(CHECK_PERIOD, move |node| {
+                    let changes = Some(node.graph_changes());
+                    if std::mem::replace(&mut seen, changes) != changes {
+                        types.check_types(node, &own);
+                    }
+                });
             }
         });
     }

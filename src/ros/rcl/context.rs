@@ -3,15 +3,21 @@
 use std::cell::UnsafeCell;
 use std::ffi::{OsString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
-use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 
 use r2r_rcl as rcl;
 
+use super::graph_changes::GraphChanges;
 use super::{c_string, check};
 use crate::ros::RosError;
 
-/// A context. It is shut down when the last node in it has ended. It must not move, because rcl's nodes point to it.
-pub(in crate::ros) struct Context(Box<UnsafeCell<rcl::rcl_context_t>>);
+/// A context. It is shut down when the last node in it has ended.
+pub(in crate::ros) struct Context {
+    /// Dropped before the context is shut down.
+    graph_changes: Mutex<Option<GraphChanges>>,
+    /// It must not move, because rcl's nodes point to it.
+    raw: Box<UnsafeCell<rcl::rcl_context_t>>,
+}
 
 // SAFETY: after its creation, and until its drop, rcl only reads the structure; what changes behind it, such as the
 // middleware's participant, rcl and the middleware guard themselves.
@@ -33,9 +39,10 @@ impl Context {
         let count = c_int::try_from(pointers.len())
             .map_err(|_| RosError::Context("there are too many arguments".to_owned()))?;
         // SAFETY: it takes no arguments and returns a plain structure, which `drop` may finalize at any time.
-        let context = Self(Box::new(
-            unsafe { rcl::rcl_get_zero_initialized_context() }.into(),
-        ));
+        let context = Self {
+            graph_changes: Mutex::default(),
+            raw: Box::new(unsafe { rcl::rcl_get_zero_initialized_context() }.into()),
+        };
         // SAFETY: all structures were initialized for rcl, and all texts outlive the calls.
         unsafe {
             let mut options = rcl::rcl_get_zero_initialized_init_options();
@@ -48,6 +55,7 @@ impl Context {
             let result = check("rcl_init", code);
             rcl::rcl_init_options_fini(&raw mut options);
             result?;
+            *context.graph_changes() = Some(GraphChanges::new(context.as_ptr())?);
         }
         Ok(Arc::new(context))
     }
@@ -80,8 +88,13 @@ impl Context {
         Ok((context, true))
     }
 
+    /// Counts the changes of the graph; `None` only while the context is created and dropped.
+    pub(super) fn graph_changes(&self) -> MutexGuard<'_, Option<GraphChanges>> {
+        self.graph_changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn as_ptr(&self) -> *mut rcl::rcl_context_t {
-        self.0.get()
+        self.raw.get()
     }
 }
 
@@ -97,6 +110,7 @@ fn without_log_file(arguments: impl Iterator<Item = OsString>) -> impl Iterator<
 
 impl Drop for Context {
     fn drop(&mut self) {
+        self.graph_changes().take();
         // SAFETY: it was initialized for rcl, is finalized once, after its nodes, and is not used afterwards. rcl has
         // not initialized it if `rcl_init` failed; it is then left alone.
         unsafe {

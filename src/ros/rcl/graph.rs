@@ -21,6 +21,18 @@ pub(in crate::ros) struct Endpoint {
 }
 
 impl Node {
+    /// The number of changes of the graph that the node's context has noticed. A graph with an equal number has not
+    /// changed; several changes between two calls count as one. Each reading of the graph walks through all of it, so
+    /// what repeats a reading asks here first.
+    pub(in crate::ros) fn graph_changes(&self) -> u64 {
+        let context = self.handle().context();
+        let changes = context.as_ref().map(|context| context.graph_changes());
+        // SAFETY: rcl made the node, in this context.
+        changes
+            .and_then(|mut changes| Some(unsafe { changes.as_mut()?.count(self.as_ptr()) }))
+            .unwrap_or(0)
+    }
+
     /// The full names of all topics on the graph, each with its types.
     ///
     /// # Errors

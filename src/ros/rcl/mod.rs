@@ -12,6 +12,7 @@ mod client;
 mod context;
 mod entity;
 mod graph;
+mod graph_changes;
 mod node;
 mod publisher;
 mod service;

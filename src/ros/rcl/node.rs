@@ -150,6 +150,14 @@ impl NodeHandle {
         self.raw.get()
     }
 
+    /// The node's context, while the node exists.
+    pub(super) fn context(&self) -> Option<Arc<Context>> {
+        self.context
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
     /// Closes this entity before the node, if it still exists then.
     pub(super) fn keep(&self, entity: Weak<dyn Close>) {
         let mut entities = self.entities();

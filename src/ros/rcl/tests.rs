@@ -216,6 +216,34 @@ fn entities_end_with_their_node_although_they_have_owners() {
 }
 
 #[test]
+fn a_change_of_the_graph_is_counted_for_all_nodes_of_a_context() {
+    alone(
+        "ros::rcl::tests::a_change_of_the_graph_is_counted_for_all_nodes_of_a_context",
+        || {
+            let (node, other) = (node("tested"), node("other"));
+            let peer = Node::new(&Context::new(std::env::args_os()).unwrap(), "peer", "/").unwrap();
+            let count = || node.publishers("/text", false).unwrap().len();
+            let quiet = || {
+                eventually("a quiet graph", || {
+                    let changes = node.graph_changes();
+                    (0..1000)
+                        .all(|_| other.graph_changes() == changes)
+                        .then_some(changes)
+                })
+            };
+            let before = quiet();
+            let publisher = Publisher::<Text>::new(&peer, "text", QosProfile::default()).unwrap();
+            eventually("the publisher", || (count() == 1).then_some(()));
+            assert!(other.graph_changes() > before, "the change is on the graph");
+            let before = quiet();
+            drop(publisher);
+            eventually("its end", || (count() == 0).then_some(()));
+            assert!(node.graph_changes() > before);
+        },
+    );
+}
+
+#[test]
 fn a_name_that_is_not_valid_is_refused_with_a_reason() {
     alone(
         "ros::rcl::tests::a_name_that_is_not_valid_is_refused_with_a_reason",

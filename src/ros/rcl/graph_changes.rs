@@ -1,0 +1,81 @@
+//! The number of changes of the graph, so that an unchanged graph is not read again.
+
+use r2r_rcl as rcl;
+
+use super::check;
+use crate::ros::RosError;
+
+/// Counts the changes of the graph that one context notices. The middleware has one guard condition for all nodes of a
+/// context, and a wait resets it: so there is one counter for each context.
+pub(super) struct GraphChanges {
+    wait_set: rcl::rcl_wait_set_t,
+    count: u64,
+}
+
+// SAFETY: rcl and the middleware do not bind a wait set to a thread.
+unsafe impl Send for GraphChanges {}
+
+impl GraphChanges {
+    /// Creates the counter of a context.
+    ///
+    /// # Errors
+    /// [`RosError::Context`].
+    ///
+    /// # Safety
+    /// The context is initialized, and is shut down after the counter is dropped.
+    pub(super) unsafe fn new(context: *mut rcl::rcl_context_t) -> Result<Self, RosError> {
+        // SAFETY: the structure is initialized for rcl; the context: promised by the caller.
+        unsafe {
+            let mut wait_set = rcl::rcl_get_zero_initialized_wait_set();
+            let allocator = rcl::rcutils_get_default_allocator();
+            let code = rcl::rcl_wait_set_init(&raw mut wait_set, 0, 1, 0, 0, 0, 0, context, allocator);
+            check("rcl_wait_set_init", code)?;
+            Ok(Self { wait_set, count: 0 })
+        }
+    }
+
+    /// The number of changes so far. What changed before the call is in the graph when the call returns. Several changes
+    /// between two calls count as one.
+    ///
+    /// # Safety
+    /// rcl made the node, in the counter's context.
+    pub(super) unsafe fn count(&mut self, node: *const rcl::rcl_node_t) -> u64 {
+        // SAFETY: rcl made the wait set; the node, which has the guard condition: promised by the caller.
+        let is_unchanged = unsafe {
+            let condition = rcl::rcl_node_get_graph_guard_condition(node);
+            let added = check(
+                "rcl_wait_set_clear",
+                rcl::rcl_wait_set_clear(&raw mut self.wait_set),
+            )
+            .and_then(|()| {
+                let code = rcl::rcl_wait_set_add_guard_condition(
+                    &raw mut self.wait_set,
+                    condition,
+                    std::ptr::null_mut(),
+                );
+                check("rcl_wait_set_add_guard_condition", code)
+            });
+            // No wait: the time is zero. A wait that fails says nothing, so the graph is read.
+            added.is_ok() && {
+                let code = rcl::rcl_wait(&raw mut self.wait_set, 0);
+                let is_unchanged = u32::try_from(code) == Ok(rcl::RCL_RET_TIMEOUT);
+                if !is_unchanged {
+                    let _ = check("rcl_wait", code);
+                }
+                is_unchanged
+            }
+        };
+        self.count += u64::from(!is_unchanged);
+        self.count
+    }
+}
+
+impl Drop for GraphChanges {
+    fn drop(&mut self) {
+        // SAFETY: rcl made the wait set; it is destroyed once.
+        let code = unsafe { rcl::rcl_wait_set_fini(&raw mut self.wait_set) };
+        if let Err(error) = check("rcl_wait_set_fini", code) {
+            tracing::debug!("{error}");
+        }
+    }
+}
