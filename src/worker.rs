@@ -17,6 +17,9 @@ use crate::robot_name;
 /// The time without work after which the thread ends. Work that comes once a second keeps its thread.
 const IDLE_TIME: Duration = Duration::from_secs(5);
 
+/// The least time between a panic and the next call without an item.
+const PAUSE_AFTER_PANIC: Duration = Duration::from_millis(100);
+
 /// Handles an item, or `None` when the time that it returned last has passed. Returns the time after which it is to be
 /// called again, even without an item.
 type Handler<T> = Box<dyn FnMut(Option<T>) -> Option<Duration> + Send>;
@@ -181,7 +184,7 @@ impl<T> Shared<T> {
             if item.is_some() || due.is_some_and(|due| due <= now) {
                 state.is_busy = true;
                 drop(state);
-                due = self.handle(&mut handler, item);
+                due = self.handle(&mut handler, item, due);
                 idle_since = Instant::now();
                 state = self.lock();
                 state.is_busy = false;
@@ -204,11 +207,14 @@ impl<T> Shared<T> {
         state.has_thread = false;
     }
 
-    fn handle(&self, handler: &mut Handler<T>, item: Option<T>) -> Option<Instant> {
+    /// Returns when the handler is due. A handler that panics keeps its time, with a pause.
+    fn handle(&self, handler: &mut Handler<T>, item: Option<T>, due: Option<Instant>) -> Option<Instant> {
         // A fault of a test, which takes no item.
         self.catch(fault::point);
-        let pause = self.catch(|| handler(item)).flatten();
-        pause.map(|pause| Instant::now() + pause)
+        match self.catch(|| handler(item)) {
+            Some(pause) => pause.map(|pause| Instant::now() + pause),
+            None => due.map(|due| due.max(Instant::now() + PAUSE_AFTER_PANIC)),
+        }
     }
 
     /// Calls `act`. `None` after a panic, which is reported.
@@ -337,6 +343,25 @@ mod tests {
         let reports: Vec<String> = reports.try_iter().collect();
         assert_eq!(reports.len(), 3, "{reports:?}");
         assert!(reports[0] == "one" && reports[1].contains("an item") && reports[2] == "two");
+    }
+
+    #[test]
+    fn g8_a_handler_that_panics_is_still_called_at_its_time() {
+        let (report, reports) = channel();
+        let mut calls = 0;
+        let handle = move |item: Option<()>| {
+            report.send(item.is_some()).unwrap();
+            calls += 1;
+            assert_ne!(calls, 2, "the second call");
+            (calls < 3).then_some(Duration::from_millis(1))
+        };
+        let worker = Worker::with_idle_time("panics", 1, LONG, |_| (), handle);
+        worker.put(()).unwrap();
+        let calls: Vec<bool> = std::iter::from_fn(|| reports.recv_timeout(PATIENCE).ok())
+            .take(3)
+            .collect();
+        assert_eq!(calls, [true, false, false]);
+        assert!(worker.wait_until_idle(PATIENCE));
     }
 
     #[test]

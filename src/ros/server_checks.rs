@@ -118,26 +118,38 @@ impl ServerChecks {
 
     /// Makes the checks that are due. [`ServerChecks::report`] reports what they have found.
     pub(super) fn look(&mut self, node: &rcl::Node, now: Instant) -> Found {
+        let is_due = self.next_check <= now && !self.watches.is_empty();
+        let is_busy_due = self.next_busy_check <= now;
+        let context = (is_due || is_busy_due).then(|| node.context()).flatten();
         let mut is_checked = false;
-        if self.next_check <= now && !self.watches.is_empty() {
-            let fast = now < self.fast_checks_until;
-            self.next_check = now + if fast { FAST_CHECK_PERIOD } else { CHECK_PERIOD };
-            is_checked = self.is_to_be_read(node.graph_changes(), now);
-        }
-        if is_checked {
-            let writers = |topic: &str| writers(node, topic);
-            for (_, watch) in &mut self.watches {
-                watch.look(&writers);
-            }
-            self.next_unprompted = now + UNPROMPTED_PERIOD.max(now.elapsed() * UNPROMPTED_SHARE);
-        }
-        if self.next_busy_check <= now {
+        if let Some(turn) = context.as_ref().and_then(|context| context.graph_turn()) {
             let changes = node.graph_changes();
-            self.is_busy = false;
-            for (_, check) in &mut self.busy_checks {
-                self.is_busy |= check(node, changes);
+            if is_due {
+                let fast = now < self.fast_checks_until;
+                self.next_check = now + if fast { FAST_CHECK_PERIOD } else { CHECK_PERIOD };
+                is_checked = self.is_to_be_read(changes, now);
             }
-            self.next_busy_check = now + BUSY_CHECK_PERIOD;
+            if is_checked {
+                let writers = |topic: &str| writers(node, topic);
+                for (_, watch) in &mut self.watches {
+                    watch.look(&writers);
+                }
+                self.next_unprompted = now + UNPROMPTED_PERIOD.max(turn.duration() * UNPROMPTED_SHARE);
+            }
+            if is_busy_due {
+                self.is_busy = false;
+                for (_, check) in &mut self.busy_checks {
+                    self.is_busy |= check(node, changes);
+                }
+                self.next_busy_check = now + BUSY_CHECK_PERIOD;
+            }
+        } else {
+            if is_due {
+                self.next_check = now + TURN_PERIOD;
+            }
+            if is_busy_due {
+                (self.is_busy, self.next_busy_check) = (true, now + TURN_PERIOD);
+            }
         }
         Found {
             is_checked,
@@ -172,6 +184,8 @@ impl ServerChecks {
 
 /// The graph knows an endpoint before the middleware has matched it with ours, and nothing tells of the match.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
+/// The time after which a check asks again for its turn to read the graph.
+pub(super) const TURN_PERIOD: Duration = Duration::from_millis(25);
 /// The period of the checks of absent servers in a graph that has not changed, in case that a match takes longer than
 /// [`SETTLING_TIME`].
 const UNPROMPTED_PERIOD: Duration = Duration::from_secs(2);

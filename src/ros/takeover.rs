@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::goal_tracker::{GoalTrackerHandle, Input};
 use super::node::Gid;
+use super::server_checks::TURN_PERIOD;
 use super::{RosHandle, TimerTrigger, rcl};
 use crate::goal::Command;
 
@@ -59,18 +60,16 @@ impl Takeover {
             (ros.namespace().to_owned(), ros.name().to_owned()),
         );
         let parameter_topic = ros.topic(PARAMETER_EVENTS);
-        let mut counter = SameNameCounter::default();
+        let mut reader = SameNameReader::new(parameter_topic, own_name);
         let (mut last_sent, mut has_warned) = (false, false);
         let check = move |node: &rcl::Node| {
             let active = active.load(Ordering::Acquire);
             let (named, unknown) = if active {
-                // If the graph cannot be read, another node may have the name.
-                let (named, unknown) = publishers(node, &parameter_topic, &own_name)
-                    .map_or((0, 1), |publishers| counter.count(publishers, Instant::now()));
-                // This finds a node whose process renames [`PARAMETER_EVENTS`].
-                let nodes = node.nodes().unwrap_or_default();
-                let by_name = nodes.into_iter().filter(|node| *node == own_name).count();
-                (named.max(by_name), unknown)
+                let context = node.context();
+                let Some(_turn) = context.as_ref().and_then(|context| context.graph_turn()) else {
+                    return TURN_PERIOD;
+                };
+                reader.read(node)
             } else {
                 (0, 0)
             };
@@ -121,6 +120,51 @@ fn publishers(node: &rcl::Node, topic: &str, name: &(String, String)) -> Option<
 fn count_same_name(publishers: &[(Gid, Owner)]) -> usize {
     let owners = publishers.iter().map(|(_, owner)| owner);
     owners.filter(|owner| **owner == Owner::SameName).count()
+}
+
+/// Reads from the graph how many nodes have the name of this node.
+struct SameNameReader {
+    parameter_topic: String,
+    own_name: (String, String),
+    counter: SameNameCounter,
+    /// The result of the last reading, and the number of changes of the graph before it.
+    last: Option<(u64, (usize, usize))>,
+}
+
+impl SameNameReader {
+    fn new(parameter_topic: String, own_name: (String, String)) -> Self {
+        Self {
+            parameter_topic,
+            own_name,
+            counter: SameNameCounter::default(),
+            last: None,
+        }
+    }
+
+    /// See [`SameNameCounter::count`]. A graph that has not changed is not read again.
+    fn read(&mut self, node: &rcl::Node) -> (usize, usize) {
+        let changes = node.graph_changes();
+        match self.last {
+            // A publisher without a name counts only for some time.
+            Some((at, counts @ (_, 0))) if at == changes => return counts,
+            _ => {}
+        }
+        // If the graph cannot be read, another node may have the name.
+        let (named, unknown) = publishers(node, &self.parameter_topic, &self.own_name)
+            .map_or((0, 1), |publishers| {
+                self.counter.count(publishers, Instant::now())
+            });
+        // This finds a node whose process renames [`PARAMETER_EVENTS`].
+        let nodes = node.nodes();
+        let by_name = nodes
+            .iter()
+            .flatten()
+            .filter(|node| **node == self.own_name)
+            .count();
+        let counts = (named.max(by_name), unknown);
+        self.last = nodes.is_ok().then_some((changes, counts));
+        counts
+    }
 }
 
 /// Counts the nodes that have the name of this node.

@@ -35,8 +35,10 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 const MAX_SLEEP: Duration = Duration::from_secs(60);
 
 /// The number of robots that start side by side. One that takes longer than [`START_TIME`], because it waits for a file or
-/// for the middleware, does not delay the others.
+/// for the middleware, does not delay the others, until there are [`MAX_SLOW_STARTS`]: where all are slow because there
+/// are many, more starts at a time make each so slow that it fails.
 const MAX_STARTS: usize = 2;
+const MAX_SLOW_STARTS: usize = 4;
 const START_TIME: Duration = Duration::from_secs(2);
 
 /// The period of the checks whether an earlier run of a robot is over.
@@ -160,14 +162,19 @@ impl Process {
     fn start_due(&mut self, now: Instant) -> Instant {
         let mut next = now + MAX_SLEEP;
         let starts = self.robots.iter().filter_map(|robot| match robot.state {
-            State::Starting(since) if now < since + START_TIME => Some(since + START_TIME),
+            State::Starting(since) => Some(since + START_TIME),
             _ => None,
         });
-        let mut room = MAX_STARTS;
+        let (mut quick, mut slow) = (MAX_STARTS, MAX_SLOW_STARTS);
         for end in starts {
-            room = room.saturating_sub(1);
-            next = next.min(end);
+            if now < end {
+                quick = quick.saturating_sub(1);
+                next = next.min(end);
+            } else {
+                slow = slow.saturating_sub(1);
+            }
         }
+        let mut room = if slow > 0 { quick } else { 0 };
         for number in 0..self.robots.len() {
             let is_due = |robot: &Robot| matches!(robot.state, State::Due);
             if self.robots.get(number).is_some_and(is_due) && room > 0 {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 use r2r_rcl as rcl;
 
 use super::graph_changes::GraphChanges;
+use super::graph_turn::{GraphTurn, GraphTurns};
 use super::{c_string, check};
 use crate::ros::RosError;
 
@@ -15,6 +16,7 @@ use crate::ros::RosError;
 pub(in crate::ros) struct Context {
     /// Dropped before the context is shut down.
     graph_changes: Mutex<Option<GraphChanges>>,
+    graph_turns: GraphTurns,
     /// It must not move, because rcl's nodes point to it.
     raw: Box<UnsafeCell<rcl::rcl_context_t>>,
 }
@@ -41,6 +43,7 @@ impl Context {
         // SAFETY: it takes no arguments and returns a plain structure, which `drop` may finalize at any time.
         let context = Self {
             graph_changes: Mutex::default(),
+            graph_turns: GraphTurns::default(),
             raw: Box::new(unsafe { rcl::rcl_get_zero_initialized_context() }.into()),
         };
         // SAFETY: all structures were initialized for rcl, and all texts outlive the calls.
@@ -91,6 +94,11 @@ impl Context {
     /// Counts the changes of the graph; `None` only while the context is created and dropped.
     pub(super) fn graph_changes(&self) -> MutexGuard<'_, Option<GraphChanges>> {
         self.graph_changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A turn to read the graph; `None` if another thread has it. What can wait asks for one.
+    pub(in crate::ros) fn graph_turn(&self) -> Option<GraphTurn<'_>> {
+        self.graph_turns.begin()
     }
 
     pub(super) fn as_ptr(&self) -> *mut rcl::rcl_context_t {

@@ -1,11 +1,12 @@
 //! What a node knows of the other nodes.
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
 use r2r_rcl as rcl;
 
 use super::node::text;
-use super::{Node, c_string, check};
+use super::{Context, Node, c_string, check};
 use crate::ros::RosError;
 
 /// An endpoint of a topic.
@@ -21,11 +22,16 @@ pub(in crate::ros) struct Endpoint {
 }
 
 impl Node {
+    /// The node's context, for a [turn](Context::graph_turn).
+    pub(in crate::ros) fn context(&self) -> Option<Arc<Context>> {
+        self.handle().context()
+    }
+
     /// The number of changes of the graph that the node's context has noticed. A graph with an equal number has not
     /// changed; several changes between two calls count as one. Each reading of the graph walks through all of it, so
     /// what repeats a reading asks here first.
     pub(in crate::ros) fn graph_changes(&self) -> u64 {
-        let context = self.handle().context();
+        let context = self.context();
         let changes = context.as_ref().map(|context| context.graph_changes());
         // SAFETY: rcl made the node, in this context.
         changes

@@ -13,6 +13,7 @@ mod context;
 mod entity;
 mod graph;
 mod graph_changes;
+mod graph_turn;
 mod node;
 mod publisher;
 mod service;

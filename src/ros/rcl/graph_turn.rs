@@ -1,0 +1,70 @@
+//! Turns of the threads that read the graph.
+
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+/// The pause after a turn, in durations of the turn.
+const PAUSE_SHARE: u32 = 3;
+
+/// Lets one thread of a process read the graph at a time, and keeps three quarters of the time free. One change of the
+/// graph makes all robots of a process read it, and each reading walks through the endpoints of all of them: without
+/// turns, the readings of 100 robots took the processors from everything else (`scripts/measure --only robots`).
+#[derive(Default)]
+pub(super) struct GraphTurns(Mutex<Option<Instant>>);
+
+/// The turn of one thread. It ends with the drop.
+pub(in crate::ros) struct GraphTurn<'a> {
+    free_at: MutexGuard<'a, Option<Instant>>,
+    began: Instant,
+}
+
+impl GraphTurns {
+    /// Begins a turn. `None` if another thread has the turn, or had it just now: ask again later.
+    pub(super) fn begin(&self) -> Option<GraphTurn<'_>> {
+        let free_at = match self.0.try_lock() {
+            Ok(free_at) => free_at,
+            Err(TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let began = Instant::now();
+        free_at
+            .is_none_or(|free_at| free_at <= began)
+            .then_some(GraphTurn { free_at, began })
+    }
+}
+
+impl GraphTurn<'_> {
+    /// The time since the begin of the turn.
+    pub(in crate::ros) fn duration(&self) -> Duration {
+        self.began.elapsed()
+    }
+}
+
+impl Drop for GraphTurn<'_> {
+    fn drop(&mut self) {
+        let now = Instant::now();
+        *self.free_at = Some(now + (now - self.began) * PAUSE_SHARE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thread_reads_the_graph_at_a_time() {
+        let turns = GraphTurns::default();
+        let turn = turns.begin().unwrap();
+        std::thread::scope(|scope| {
+            assert!(scope.spawn(|| turns.begin().is_none()).join().unwrap());
+        });
+        let began = turn.began;
+        drop(turn);
+        let free_at = turns.0.lock().unwrap().unwrap();
+        assert!(free_at >= began, "there is a pause");
+        while Instant::now() < free_at {
+            assert!(turns.begin().is_none() || Instant::now() >= free_at);
+        }
+        assert!(turns.begin().is_some());
+    }
+}
