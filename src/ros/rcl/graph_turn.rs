@@ -29,7 +29,7 @@ impl GraphTurns {
         let began = Instant::now();
         free_at
             .is_none_or(|free_at| free_at <= began)
-            .then_some(GraphTurn { free_at, began })
+            .then(|| GraphTurn { free_at, began })
     }
 }
 
