@@ -159,8 +159,14 @@ impl Endpoints {
     /// # Errors
     /// [`LinkError::OtherType`].
     pub(super) fn try_topic(&self, topic: &TopicSpec) -> Result<(), LinkError> {
-        self.close_unused_of_other_type(topic);
-        self.types.try_on(self.ros(), topic)
+        let inner = self.lock();
+        let has_user = self
+            .of_other_type(&inner, topic)
+            .iter()
+            .any(|id| !inner.is_unused(*id));
+        drop(inner);
+        // Only a tree that is taken into use closes endpoints without a user (guarantee G7).
+        self.types.try_on(self.ros(), topic, has_user)
     }
 
     /// The known fault of a topic.
@@ -328,11 +334,19 @@ impl Endpoints {
         });
     }
 
-    /// Keeps a latched publisher that has published: a subscriber that starts later still gets its message.
+    /// Keeps a latched publisher that publishes: a subscriber that starts later still gets its message. Of the publishers of
+    /// one topic, only the last one is kept: a later subscriber would get their messages in any order.
     pub(super) fn keep_latched(&self, topic: TopicId) {
         let mut inner = self.lock();
         if inner.latched.contains(&topic.0) {
             return;
+        }
+        let name_of = |endpoint: &u32| inner.topic(*endpoint).map(|spec| self.ros().topic(&spec.name));
+        let name = name_of(&topic.0);
+        let earlier = inner.latched.iter().find(|other| name_of(other) == name).copied();
+        if let Some(earlier) = earlier {
+            inner.latched.retain(|latched| *latched != earlier);
+            inner.uses.end(earlier, Instant::now());
         }
         inner.uses.begin(topic.0);
         inner.latched.push_back(topic.0);
@@ -419,18 +433,21 @@ impl Endpoints {
             .send(Input::Close(server, Box::new(confirm)));
     }
 
+    /// The endpoints on a topic that have another type.
+    fn of_other_type(&self, inner: &Inner, topic: &TopicSpec) -> Vec<u32> {
+        let name = self.ros().topic(&topic.name);
+        let is_other =
+            |other: &TopicSpec| other.type_name != topic.type_name && self.ros().topic(&other.name) == name;
+        let others = inner.topics().filter(|(other, _)| is_other(other));
+        others.map(|(_, id)| id).collect()
+    }
+
     /// Closes the endpoints on a topic at once that have another type and no user. Otherwise a tree could not use the
     /// topic until they end.
     fn close_unused_of_other_type(&self, topic: &TopicSpec) {
-        let name = self.ros().topic(&topic.name);
         let mut inner = self.lock();
-        let is_other =
-            |other: &TopicSpec| other.type_name != topic.type_name && self.ros().topic(&other.name) == name;
-        let unused: Vec<u32> = inner
-            .topics()
-            .filter(|(other, id)| inner.is_unused(*id) && is_other(other))
-            .map(|(_, id)| id)
-            .collect();
+        let mut unused = self.of_other_type(&inner, topic);
+        unused.retain(|id| inner.is_unused(*id));
         for id in &unused {
             self.remove_topic(&mut inner, *id);
         }
@@ -502,9 +519,32 @@ mod tests {
         assert_eq!(left(&endpoints), MAX_LATCHED);
         assert_eq!(left(&endpoints), MAX_LATCHED);
         assert!(endpoints.lock().publishers.keys().all(|spec| &*spec.name != "a0"));
-        // A tree may use the topic with another type.
-        assert!(endpoints.advertise(&topic("b", "C")).is_err());
+    }
+
+    #[test]
+    fn of_two_publishers_of_a_topic_the_last_one_keeps_its_latched_message() {
+        let (endpoints, _thread) = endpoints();
+        let ids = ["a", "/a"].map(|name| endpoints.advertise(&topic(name, "A")).unwrap());
+        for id in [0, 1, 0] {
+            endpoints.keep_latched(ids[id]);
+        }
+        endpoints.end_uses(&ids.map(|id| id.0));
+        assert_eq!([(); 2].map(|()| left(&endpoints)), [1, 1]);
+        assert_eq!(endpoints.lock().publishers.values().next(), Some(&ids[0]));
+    }
+
+    #[test]
+    fn g7_a_check_of_a_tree_closes_no_topic_of_another_type() {
+        let (endpoints, _thread) = endpoints();
+        let id = endpoints.advertise(&topic("b", "B")).unwrap();
+        endpoints.keep_latched(id);
+        let other = topic("b", "C");
+        assert!(endpoints.try_topic(&other).is_err());
+        assert!(endpoints.advertise(&other).is_err());
         endpoints.end_uses(&[id.0]);
-        assert!(endpoints.advertise(&topic("b", "C")).is_ok());
+        assert!(endpoints.try_topic(&other).is_ok());
+        assert_eq!(endpoints.lock().publishers.values().next(), Some(&id));
+        assert!(endpoints.advertise(&other).is_ok());
+        assert_eq!(endpoints.lock().topics().count(), 1);
     }
 }

@@ -30,8 +30,6 @@ pub struct RosLink {
     topics: HashMap<TopicId, TopicSpec>,
     /// The numbers of all endpoints that this link uses.
     used: FxHashSet<u32>,
-    /// The latched topics on which this link has published.
-    latched: FxHashSet<TopicId>,
 }
 
 impl RosLink {
@@ -48,7 +46,6 @@ impl RosLink {
             transform_tolerance,
             topics: HashMap::new(),
             used: FxHashSet::default(),
-            latched: FxHashSet::default(),
         }
     }
 
@@ -82,7 +79,7 @@ impl RosLink {
 
     fn put_message(&mut self, topic: TopicId, payload: Payload, is_of_leaf: bool) {
         let spec = self.topics.get(&topic);
-        if spec.is_some_and(|spec| spec.transient_local) && self.latched.insert(topic) {
+        if spec.is_some_and(|spec| spec.transient_local) {
             self.endpoints.keep_latched(topic);
         }
         let depth = self.topics.get(&topic).map_or(1, |spec| spec.depth);
@@ -157,7 +154,6 @@ impl Link for RosLink {
         };
         let unused: Vec<u32> = self.used.extract_if(is_unused).collect();
         self.topics.retain(|topic, _| !unused.contains(&topic.0));
-        self.latched.retain(|topic| !unused.contains(&topic.0));
         self.endpoints.end_uses(&unused);
     }
 

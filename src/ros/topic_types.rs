@@ -111,13 +111,15 @@ impl TopicTypes {
     }
 
     /// Whether a tree may open a topic. Queries the node if the calling thread may wait, unless it is the node's own
-    /// thread.
+    /// thread. `is_in_use`: an endpoint of another type has a user; one without is closed when the tree opens the topic.
     ///
     /// # Errors
     /// As [`TopicTypes::take`].
-    pub(super) fn try_on(&self, ros: &RosHandle, spec: &TopicSpec) -> Result<(), LinkError> {
+    pub(super) fn try_on(&self, ros: &RosHandle, spec: &TopicSpec, is_in_use: bool) -> Result<(), LinkError> {
         let topic = ros.topic(&spec.name);
-        self.check_own_type(&topic, spec)?;
+        if is_in_use {
+            self.check_own_type(&topic, spec)?;
+        }
         self.clash(ros, spec).map_or(Ok(()), Err)?;
         if spec.form == Form::Plain {
             return Ok(());

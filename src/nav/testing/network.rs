@@ -147,18 +147,19 @@ impl Network {
         self.heard.insert(server);
     }
 
+    /// The number of an open topic.
     fn id_of(&self, spec: &TopicSpec) -> Option<TopicId> {
-        let known = self.topics.iter().position(|known| known == spec)?;
-        u32::try_from(known).ok().map(TopicId)
+        let mut topics = (0..).map(TopicId).zip(&self.topics);
+        topics
+            .find(|(id, known)| *known == spec && !self.closed.contains(id))
+            .map(|(id, _)| id)
     }
 
     pub(super) fn topic(&mut self, spec: &TopicSpec) -> TopicId {
-        let topic = self.id_of(spec).unwrap_or_else(|| {
+        self.id_of(spec).unwrap_or_else(|| {
             self.topics.push(spec.clone());
             TopicId(u32::try_from(self.topics.len() - 1).unwrap_or(u32::MAX))
-        });
-        self.closed.remove(&topic);
-        topic
+        })
     }
 
     pub(super) fn close_unused(&mut self, in_use: &Opened) {
@@ -169,11 +170,9 @@ impl Network {
     }
 
     pub(super) fn subscribe(&mut self, spec: &TopicSpec) -> TopicId {
-        let known = self
-            .id_of(spec)
-            .is_some_and(|topic| !self.closed.contains(&topic));
+        let is_open = self.id_of(spec).is_some();
         let topic = self.topic(spec);
-        if !known
+        if !is_open
             && spec.transient_local
             && let Some(payload) = self.retained.get(&*spec.name)
         {

@@ -12,8 +12,9 @@ const MAX_CLOSED: usize = 64;
 
 /// The topics that trees have opened to read, with their newest messages.
 ///
-/// A closed topic keeps its newest message: a tree that opens it again reads the message, as if it had been in use all
-/// the time. A pause holds, a battery stays low, and a selection remains, whichever trees were used in between.
+/// A closed topic keeps its newest message for a tree that opens it again: a pause holds, a battery stays low, and a
+/// selection remains, whichever trees were used in between. If its subscription has ended meanwhile, newer messages were
+/// missed: only a latched topic keeps its message then, because its publisher sends a newer one again.
 #[derive(Default)]
 pub(super) struct Topics {
     /// Also of closed topics.
@@ -40,7 +41,11 @@ impl Topics {
             self.former.truncate(MAX_CLOSED - 1);
             self.former.push_front((former, topic));
             self.specs.remove(&former);
-            self.samples.remove(&former)
+            let mut sample = self.samples.remove(&former)?;
+            if !spec.transient_local {
+                sample.payload = None;
+            }
+            Some(sample)
         });
         self.samples.insert(topic, sample.unwrap_or_default());
         self.specs.insert(topic, spec.clone());
@@ -102,7 +107,7 @@ impl Topics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nav::link::Form;
+    use crate::nav::link::{Form, Payload};
 
     fn spec(name: &str) -> TopicSpec {
         TopicSpec {
@@ -147,6 +152,29 @@ mod tests {
         topics.open(TopicId(3), &spec("a"));
         topics.close_unused(&[TopicId(3)]);
         assert_eq!(count(&topics, 3), Some(3));
+    }
+
+    #[test]
+    fn a_message_that_may_not_be_the_newest_counts_only_if_the_topic_is_latched() {
+        for transient_local in [false, true] {
+            let spec = TopicSpec {
+                transient_local,
+                ..spec("a")
+            };
+            let mut topics = Topics::default();
+            topics.open(TopicId(1), &spec);
+            topics.sample_mut(TopicId(1)).unwrap().payload = Some(Payload::new(()));
+            let is_known = |topics: &Topics, topic: u32| {
+                let sample = topics.sample(TopicId(topic)).unwrap();
+                sample.payload.is_some()
+            };
+            topics.close_unused(&[]);
+            topics.open(TopicId(1), &spec);
+            assert!(is_known(&topics, 1), "its subscription has not ended");
+            topics.close_unused(&[]);
+            topics.open(TopicId(2), &spec);
+            assert_eq!(is_known(&topics, 2), transient_local);
+        }
     }
 
     #[test]
