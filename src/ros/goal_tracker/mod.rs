@@ -223,6 +223,31 @@ mod tests {
     }
 
     #[test]
+    fn g8_messages_of_leaves_that_wait_for_their_publisher_end_with_the_halt_of_all() {
+        let thread = start();
+        let handle = thread.handle();
+        let (sender, published) = channel();
+        let topic = TopicId(1);
+        let publish = |number: u32, is_of_leaf| {
+            handle.put(Input::Publish {
+                topic,
+                payload: Payload::new(number),
+                depth: 10,
+                is_of_leaf,
+            });
+        };
+        handle.put(Input::Advertised(topic));
+        publish(1, true);
+        publish(2, false);
+        handle.halt_all(HaltReason::GoalCanceled);
+        handle.submit(Input::Commands(vec![Command::BeginSession]));
+        publish(3, true);
+        handle.put(Input::Publisher(topic, Box::new(Numbers(sender))));
+        handle.submit(Input::Commands(Vec::new()));
+        assert_eq!([(); 2].map(|()| published.recv_timeout(PATIENCE)), [2, 3].map(Ok));
+    }
+
+    #[test]
     fn a_late_status_of_a_closed_server_has_no_effect() {
         let (ros, thread) = (RosHandle::of_nobody(), start());
         let mut owner = Owner::new(ros.goal_ids("", ""), GoalOptions::default(), thread.handle());

@@ -142,6 +142,9 @@ impl Owner {
             Input::Commands(commands) => {
                 for command in commands {
                     self.has_dropped &= !matches!(command, Command::BeginSession);
+                    if matches!(command, Command::HaltAll { .. }) {
+                        self.publishers.halt_all();
+                    }
                     self.goal_tracker.command(command, now, &mut self.effects);
                 }
                 return true;
@@ -177,7 +180,7 @@ impl Owner {
                 if is_of_leaf && self.goal_tracker.is_halted() {
                     self.drop_message();
                 } else {
-                    self.publishers.publish(topic, payload, depth);
+                    self.publishers.publish(topic, payload, depth, is_of_leaf);
                 }
             }
             Input::Close(server, confirm) => {

@@ -86,13 +86,13 @@ impl LeftGoals {
                 Ok(Input::Send(send)) => {
                     guarded("a message", send);
                 }
-                // The tree that is halted may publish a stop.
+                // The tree that is halted may publish a stop. A message of a leaf that was ticked could move the robot.
                 Ok(Input::Publish {
                     topic,
                     payload,
                     depth,
-                    ..
-                }) => publishers.publish(topic, payload, depth),
+                    is_of_leaf: false,
+                }) => publishers.publish(topic, payload, depth, false),
                 Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             }

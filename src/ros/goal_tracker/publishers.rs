@@ -12,9 +12,15 @@ use crate::ros::interfaces::Publish;
 #[derive(Default)]
 pub(super) struct Publishers(FxHashMap<TopicId, State>);
 
+struct Message {
+    payload: Payload,
+    /// A leaf published it, not its halt.
+    is_of_leaf: bool,
+}
+
 enum State {
     /// The publisher does not exist yet. These messages wait for it.
-    Waiting(VecDeque<Payload>),
+    Waiting(VecDeque<Message>),
     Open(Box<dyn Publish>),
 }
 
@@ -30,8 +36,8 @@ impl Publishers {
             return;
         };
         if let State::Waiting(messages) = state {
-            for payload in messages.drain(..) {
-                publish(&*publisher, &payload);
+            for message in messages.drain(..) {
+                publish(&*publisher, &message.payload);
             }
         }
         *state = State::Open(publisher);
@@ -42,15 +48,24 @@ impl Publishers {
         self.0.remove(&topic);
     }
 
+    /// Drops the messages of leaves that wait: all leaves were halted.
+    pub(super) fn halt_all(&mut self) {
+        for state in self.0.values_mut() {
+            if let State::Waiting(messages) = state {
+                messages.retain(|message| !message.is_of_leaf);
+            }
+        }
+    }
+
     /// Publishes a message. If the publisher does not exist yet, keeps as many messages as the topic's depth.
-    pub(super) fn publish(&mut self, topic: TopicId, payload: Payload, depth: u16) {
+    pub(super) fn publish(&mut self, topic: TopicId, payload: Payload, depth: u16, is_of_leaf: bool) {
         match self.0.get_mut(&topic) {
             Some(State::Open(publisher)) => publish(&**publisher, &payload),
             Some(State::Waiting(messages)) => {
                 if messages.len() >= usize::from(depth.max(1)) {
                     messages.pop_front();
                 }
-                messages.push_back(payload);
+                messages.push_back(Message { payload, is_of_leaf });
             }
             None => {}
         }
