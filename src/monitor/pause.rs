@@ -53,6 +53,9 @@ pub trait PauseControl: Send + Sync {
 }
 
 /// The clients for which ticks are paused. Clones share them. A pause is about one goal and ends with it.
+///
+/// The requests to the tick thread are sent under the lock, so that it gets them in the order of these changes: it must not
+/// pause for a client whose pause another one has ended.
 #[derive(Clone, Debug, Default)]
 pub struct PauseHolders(Arc<Mutex<Vec<(Client, NavigationId)>>>);
 
@@ -61,11 +64,19 @@ impl PauseHolders {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ticks of a goal are paused for a client. `running`: the goal whose tree runs; pauses of other goals have ended.
-    fn hold(&self, client: Client, goal: NavigationId, running: Option<NavigationId>) {
+    /// Ticks of a goal are paused for a client by `send`. `running`: the goal whose tree runs; pauses of other goals have
+    /// ended.
+    fn hold<T>(
+        &self,
+        client: Client,
+        goal: NavigationId,
+        running: Option<NavigationId>,
+        send: impl FnOnce() -> T,
+    ) -> T {
         let mut holders = self.lock();
         holders.retain(|held| Some(held.1) == running && *held != (client, goal));
         holders.push((client, goal));
+        send()
     }
 
     /// Ticks of the goal were not paused.
@@ -73,18 +84,25 @@ impl PauseHolders {
         self.lock().retain(|held| *held != (client, goal));
     }
 
-    /// Ticks are no longer paused for a client. Returns whether to resume them: they were, and for no other client.
-    /// `running`: the goal whose tree runs.
-    fn release(&self, client: Client, running: Option<NavigationId>) -> bool {
-        let is_held = self.holds(client, running);
+    /// Ticks are no longer paused for a client. `send` resumes them if they were, and for no other client. `running`: the
+    /// goal whose tree runs.
+    fn release<T>(
+        &self,
+        client: Client,
+        running: Option<NavigationId>,
+        send: impl FnOnce() -> T,
+    ) -> Option<T> {
         let mut holders = self.lock();
+        let is_held = running.is_some_and(|running| holders.contains(&(client, running)));
         holders.retain(|(holder, goal)| *holder != client && Some(*goal) == running);
-        is_held && holders.is_empty()
+        (is_held && holders.is_empty()).then(send)
     }
 
-    /// Ticks are paused for no client.
-    fn release_all(&self) {
-        self.lock().clear();
+    /// Ticks are paused for no client. `send` resumes them.
+    fn release_all<T>(&self, send: impl FnOnce() -> T) -> T {
+        let mut holders = self.lock();
+        holders.clear();
+        send()
     }
 
     /// Whether ticks of the goal that runs are paused for a client.
@@ -136,8 +154,8 @@ impl ClientPause {
     /// # Errors
     /// The reason why ticks are not resumed.
     pub fn resume(&self) -> Result<(), String> {
-        self.holders.release_all();
-        wait(&self.ticks.resume())?;
+        let resumed = self.holders.release_all(|| self.ticks.resume());
+        wait(&resumed)?;
         tracing::warn!("{}: ticks are resumed", self.client);
         Ok(())
     }
@@ -146,8 +164,11 @@ impl ClientPause {
 impl PauseControl for ClientPause {
     fn pause(&self, goal: NavigationId) -> Result<(), String> {
         // First, so that another client which ends its own pause meanwhile does not end this one.
-        self.holders.hold(self.client, goal, self.heartbeat.active_goal());
-        let refusal = match self.ticks.pause(goal).wait(TIMEOUT) {
+        let running = self.heartbeat.active_goal();
+        let paused = self
+            .holders
+            .hold(self.client, goal, running, || self.ticks.pause(goal));
+        let refusal = match paused.wait(TIMEOUT) {
             Ok(true) => {
                 tracing::warn!("{}: ticks are paused", self.client);
                 return Ok(());
@@ -162,10 +183,12 @@ impl PauseControl for ClientPause {
     }
 
     fn release(&self) -> Result<(), String> {
-        if !self.holders.release(self.client, self.heartbeat.active_goal()) {
+        let running = self.heartbeat.active_goal();
+        let resumed = self.holders.release(self.client, running, || self.ticks.resume());
+        let Some(resumed) = resumed else {
             return Ok(());
-        }
-        wait(&self.ticks.resume())?;
+        };
+        wait(&resumed)?;
         tracing::warn!("{}: ticks are resumed", self.client);
         Ok(())
     }
@@ -219,34 +242,49 @@ mod tests {
         }
     }
 
+    /// Whether to resume.
+    fn release(holders: &PauseHolders, client: Client, running: Option<NavigationId>) -> bool {
+        holders.release(client, running, || ()).is_some()
+    }
+
+    #[test]
+    fn the_tick_thread_gets_requests_in_the_order_of_the_pauses() {
+        let holders = PauseHolders::default();
+        let running = Some(goal(1));
+        let send = || assert!(holders.0.try_lock().is_err(), "another client could come between");
+        holders.hold(Page, goal(1), running, send);
+        assert!(holders.release(Page, running, send).is_some());
+        holders.release_all(send);
+    }
+
     #[test]
     fn a_client_ends_its_own_pause_only() {
         let holders = PauseHolders::default();
         let running = Some(goal(1));
-        holders.hold(Page, goal(1), running);
-        assert!(!holders.release(Groot2(1667), Some(goal(1))), "Groot2 has gone");
+        holders.hold(Page, goal(1), running, || ());
+        assert!(!release(&holders, Groot2(1667), Some(goal(1))), "Groot2 has gone");
         assert!(holders.holds(Page, Some(goal(1))));
-        holders.hold(Groot2(1667), goal(1), running);
+        holders.hold(Groot2(1667), goal(1), running, || ());
         assert!(
-            !holders.release(Page, Some(goal(1))),
+            !release(&holders, Page, Some(goal(1))),
             "the page was closed at a breakpoint"
         );
-        assert!(holders.release(Groot2(1667), Some(goal(1))));
-        assert!(!holders.release(Groot2(1667), Some(goal(1))), "once");
+        assert!(release(&holders, Groot2(1667), Some(goal(1))));
+        assert!(!release(&holders, Groot2(1667), Some(goal(1))), "once");
     }
 
     #[test]
     fn a_resume_and_the_end_of_the_goal_end_all_pauses() {
         let holders = PauseHolders::default();
-        holders.hold(Program, goal(1), Some(goal(1)));
-        holders.release_all();
+        holders.hold(Program, goal(1), Some(goal(1)), || ());
+        holders.release_all(|| ());
         assert!(!holders.holds(Program, Some(goal(1))));
-        holders.hold(Page, goal(1), Some(goal(1)));
+        holders.hold(Page, goal(1), Some(goal(1)), || ());
         let next = Some(goal(2));
         assert!(!holders.holds(Page, next) && !holders.holds(Page, None));
-        holders.hold(Program, goal(2), next);
-        assert!(!holders.release(Page, next), "it paused an earlier goal");
-        assert!(holders.release(Program, next));
+        holders.hold(Program, goal(2), next, || ());
+        assert!(!release(&holders, Page, next), "it paused an earlier goal");
+        assert!(release(&holders, Program, next));
     }
 
     #[test]
@@ -263,7 +301,7 @@ mod tests {
         let page = ClientPause::new(Page, ticks.handle().clone(), heartbeat.clone(), holders.clone());
         // The tree of goal 2 runs, as far as the clients know.
         heartbeat.set_goal(goal(2));
-        holders.hold(Program, goal(2), Some(goal(2)));
+        holders.hold(Program, goal(2), Some(goal(2)), || ());
         for late in [goal(1), goal(2)] {
             assert_eq!(page.pause(late), Err(NOT_RUNNING.to_owned()));
             assert!(!page.is_held());
