@@ -251,6 +251,10 @@ def serve_robots(names):
                 kinds = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
                 self.reply(kinds[file.suffix], file.read_text())
 
+        def do_POST(self):
+            requests.append(self.path)
+            self.reply("text/plain", "done\n")
+
         def reply(self, kind, text):
             self.send_response(200)
             self.send_header("Content-Type", kind)
@@ -273,6 +277,9 @@ def test_the_page_offers_the_robots_of_a_process():
         address = f"http://127.0.0.1:{server.server_port}"
         page.open(f"{address}/#{TOKEN}")
         page.wait(f"document.getElementById('title')?.textContent === 'Tree of {names[0]}'")
+        page.eval("act('pause')")
+        # The robot that the page shows, whichever is the first one then.
+        assert "/act/pause?robot=%2Fr1%2Fbt_navigator" in requests
         chooser = "document.getElementById('robot')"
         assert page.eval(f"[...{chooser}.options].map((option) => option.text)") == names
         assert ("combobox", "Robot") in page.roles()

@@ -38,7 +38,7 @@ fuzz_target!(|data: &[u8]| {
         robots: Robots::from_iter([Robot {
             name: "/bt_navigator".to_owned(),
             feed,
-            controls: Some(Box::new(Acts(Arc::clone(&has_acted)))),
+            controls: Some(Arc::new(Acts(Arc::clone(&has_acted)))),
         }]),
         token: Token::chosen(TOKEN).expect("it is long enough"),
         name: None,

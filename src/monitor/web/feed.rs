@@ -5,6 +5,7 @@
 //! on a slow client.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -23,10 +24,9 @@ pub struct Feed(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     run: Mutex<Run>,
-    /// Increments with each change of `run`.
+    /// Increments with each change of `run`, and at the end.
     version: watch::Sender<u64>,
-    /// Counts the readers that can act.
-    pages: watch::Sender<()>,
+    has_ended: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl Feed {
                 node: (0, "null".into()),
             }),
             version: watch::Sender::new(0),
-            pages: watch::Sender::new(()),
+            has_ended: AtomicBool::new(false),
         }))
     }
 
@@ -163,14 +163,22 @@ impl Feed {
         self.0.version.receiver_count() > 0
     }
 
-    /// Whether a page reads, which can end a pause. Other readers, such as `navtree top`, cannot.
-    pub fn has_page(&self) -> bool {
-        self.0.pages.receiver_count() > 0
+    /// Nothing follows: the node has ended. Clients are disconnected when they have read all, so that they ask for the next
+    /// run of the node.
+    pub(super) fn end(&self) {
+        self.0.has_ended.store(true, Ordering::Release);
+        self.notify();
     }
 
-    /// A page reads until the drop of the result.
-    pub(super) fn begin_page(&self) -> watch::Receiver<()> {
-        self.0.pages.subscribe()
+    /// Whether nothing follows.
+    pub(super) fn has_ended(&self) -> bool {
+        self.0.has_ended.load(Ordering::Acquire)
+    }
+
+    /// Whether both are the same feed.
+    #[cfg(any(feature = "ros", test))]
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     fn notify(&self) {

@@ -121,11 +121,10 @@ fn show(node_handles: &NodeHandles, pause: &ClientPause, end: MonitorsEnd) -> Op
         stored_problems(&files, &registry)
     };
     let live = LiveRun::new(records.reader(), find_problems);
-    let name = node_handles.ros.full_name();
     let robot = Robot {
-        name: name.clone(),
+        name: node_handles.ros.full_name(),
         feed: live.feed().clone(),
-        controls: Some(Box::new(NodeControls {
+        controls: Some(Arc::new(NodeControls {
             log_name: robot_name::current(),
             node_handles: node_handles.clone(),
             totals: totals.clone(),
@@ -133,7 +132,6 @@ fn show(node_handles: &NodeHandles, pause: &ClientPause, end: MonitorsEnd) -> Op
         })),
     };
     let watched = Watched {
-        name,
         log_name: robot_name::current(),
         end,
         node_handles: node_handles.clone(),
@@ -172,12 +170,8 @@ fn run(
     arrivals: UnboundedReceiver<Shown>,
     port: u16,
 ) -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .enable_time()
-        .build()?;
     let robots = site.robots.clone();
-    runtime.block_on(async {
+    server::runtime()?.block_on(async {
         let serve = server::serve(listener, Arc::new(site));
         tokio::select! {
             ended = serve => ended.map(|never| match never {}),
@@ -194,7 +188,7 @@ async fn watch(robots: Robots, mut arrivals: UnboundedReceiver<Shown>, port: u16
         watched.retain_mut(|node| {
             let is_running = node.end.try_recv() == Err(TryRecvError::Empty);
             if !is_running {
-                robots.remove(&node.name);
+                robots.remove(node.live.feed());
             }
             is_running
         });
@@ -211,9 +205,10 @@ async fn watch(robots: Robots, mut arrivals: UnboundedReceiver<Shown>, port: u16
             continue;
         }
         let with_status = look.is_multiple_of(STATUS_LOOKS);
+        let has_page = robots.has_page();
         let looks = watched.iter_mut().map(|node| {
             let log_name = node.log_name.clone();
-            robot_name::with(log_name.as_ref(), || node.look(with_status))
+            robot_name::with(log_name.as_ref(), || node.look(with_status, has_page))
         });
         // All of them.
         let is_watched = looks.fold(false, |any, one| any | one);
@@ -223,8 +218,6 @@ async fn watch(robots: Robots, mut arrivals: UnboundedReceiver<Shown>, port: u16
 
 /// What the page shows of the node.
 struct Watched {
-    /// The full name of the node.
-    name: String,
     /// The robot that log lines name.
     log_name: Option<Arc<str>>,
     /// The end of the node.
@@ -241,19 +234,18 @@ struct Watched {
 }
 
 impl Watched {
-    /// Passes on what is new. Returns whether somebody watches; if not, the tick thread is not asked.
-    fn look(&mut self, with_status: bool) -> bool {
+    /// Passes on what is new. Returns whether somebody watches; if not, the tick thread is not asked. `has_page`: a page is
+    /// open, perhaps of another robot.
+    fn look(&mut self, with_status: bool, has_page: bool) -> bool {
         self.live.poll();
         let feed: &Feed = self.live.feed();
         let is_watched = feed.is_watched();
         let is_over = self
             .pause_watch
-            .is_over(self.pause.is_held(), feed.has_page(), Instant::now());
+            .is_over(self.pause.is_held(), has_page, Instant::now());
         if is_over {
             tracing::warn!("web page: the last page was closed, so its pause ends");
-            if let Err(reason) = self.pause.release() {
-                tracing::warn!("web page: ticks are not resumed yet: {reason}");
-            }
+            end_pause(self.pause.clone());
         }
         if !is_watched {
             // A client that connects later gets no old numbers.
@@ -312,6 +304,18 @@ impl Watched {
             counters: NodeCounters::new(status, &self.totals, view.counters.abandoned),
         }
     }
+}
+
+/// Ends the pause of the page, on a thread of its own: the tick thread may not answer at once.
+fn end_pause(pause: ClientPause) {
+    let log_name = robot_name::current();
+    tokio::task::spawn_blocking(move || {
+        robot_name::with(log_name.as_ref(), || {
+            if let Err(reason) = pause.release() {
+                tracing::warn!("web page: ticks are not resumed yet: {reason}");
+            }
+        });
+    });
 }
 
 /// The last part of a path, without the number that makes it unique.

@@ -23,7 +23,12 @@ impl PauseWatch {
         if is_watched {
             *watched = now;
         }
-        now.duration_since(*watched) >= GRACE
+        let is_over = now.duration_since(*watched) >= GRACE;
+        if is_over {
+            // Told once, although it may take a moment until the pause has ended.
+            self.watched = None;
+        }
+        is_over
     }
 }
 
@@ -43,6 +48,7 @@ mod tests {
         assert!(!is_over(true, true, 1.9), "the page was loaded again");
         assert!(!is_over(true, false, 2.8));
         assert!(is_over(true, false, 3.0));
+        assert!(!is_over(true, false, 3.1), "it is about to end");
         assert!(!is_over(false, false, 9.0), "once");
     }
 

@@ -1,7 +1,10 @@
-//! The robots of a site. A request chooses one by its query, `?robot=NAME`; without it, the first one.
+//! The robots of a site. A request chooses one by its query, `?robot=NAME`; without it, the first one. An act on one of several
+//! must name it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
 
 use super::feed::Feed;
 use super::site::Controls;
@@ -13,7 +16,7 @@ pub struct Robot {
     /// The run.
     pub feed: Feed,
     /// The node; `None` for a recording.
-    pub controls: Option<Box<dyn Controls>>,
+    pub controls: Option<Arc<dyn Controls>>,
 }
 
 impl fmt::Debug for Robot {
@@ -27,28 +30,43 @@ impl fmt::Debug for Robot {
 /// The robots of a site, by name. They come and go while the site is served: a robot of a process that has failed starts
 /// again. Clones share them.
 #[derive(Clone, Default, Debug)]
-pub struct Robots(Arc<Mutex<Vec<Arc<Robot>>>>);
+pub struct Robots(Arc<Shared>);
+
+#[derive(Default, Debug)]
+struct Shared {
+    present: Mutex<Present>,
+    /// Counts the open pages, of whichever robot: an operator looks at one after the other.
+    pages: watch::Sender<()>,
+}
+
+#[derive(Default, Debug)]
+struct Present {
+    robots: Vec<Arc<Robot>>,
+    /// There were several at some time.
+    have_been_several: bool,
+}
 
 impl Robots {
-    /// Adds a robot. It takes the place of one with the same name.
+    /// Adds a robot. It takes the place of one with the same name, whose feed ends.
     pub fn add(&self, robot: Robot) {
-        let mut robots = self.lock();
-        robots.retain(|other| other.name != robot.name);
+        let mut present = self.lock();
+        present.remove(|other| other.name == robot.name);
+        let robots = &mut present.robots;
         let place = robots.partition_point(|other| other.name < robot.name);
         robots.insert(place, Arc::new(robot));
+        present.have_been_several |= present.robots.len() > 1;
     }
 
-    /// Removes the robot with this name.
+    /// Removes the robot with this feed, which ends. A later run of the robot stays.
     #[cfg(any(feature = "ros", test))]
-    pub(super) fn remove(&self, name: &str) {
-        self.lock().retain(|robot| robot.name != name);
+    pub(super) fn remove(&self, feed: &Feed) {
+        self.lock().remove(|robot| robot.feed.is(feed));
     }
 
     /// The robot that a query names; `None`: there is no such robot.
     pub(super) fn chosen(&self, query: Option<&str>) -> Option<Arc<Robot>> {
-        let robots = self.lock();
-        let pairs = query.unwrap_or_default().split('&');
-        let Some(name) = pairs.filter_map(|pair| pair.strip_prefix("robot=")).next() else {
+        let robots = &self.lock().robots;
+        let Some(name) = named(query) else {
             return robots.first().cloned();
         };
         // The only character of a ROS name that clients encode.
@@ -56,16 +74,52 @@ impl Robots {
         robots.iter().find(|robot| robot.name == name).cloned()
     }
 
+    /// Whether a query must name a robot to act on it, and does not. Also if all others have failed: the client may mean
+    /// one of those.
+    pub(super) fn is_ambiguous(&self, query: Option<&str>) -> bool {
+        named(query).is_none() && self.lock().have_been_several
+    }
+
     /// The names of all robots, as JSON.
     pub(super) fn names(&self) -> String {
-        let robots = self.lock();
+        let robots = &self.lock().robots;
         let names: Vec<&str> = robots.iter().map(|robot| &*robot.name).collect();
         serde_json::to_string(&names).unwrap_or_default()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Robot>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether a page is open, which can end a pause. Other readers, such as `navtree top`, cannot.
+    #[cfg(any(feature = "ros", test))]
+    pub(super) fn has_page(&self) -> bool {
+        self.0.pages.receiver_count() > 0
     }
+
+    /// A page is open until the drop of the result.
+    pub(super) fn begin_page(&self) -> watch::Receiver<()> {
+        self.0.pages.subscribe()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Present> {
+        self.0.present.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Present {
+    /// Removes the robots for which `is` holds. Their feeds end.
+    fn remove(&mut self, is: impl Fn(&Robot) -> bool) {
+        self.robots.retain(|robot| {
+            let is_removed = is(robot);
+            if is_removed {
+                robot.feed.end();
+            }
+            !is_removed
+        });
+    }
+}
+
+/// The name of a robot in a query.
+fn named(query: Option<&str>) -> Option<&str> {
+    let mut pairs = query.unwrap_or_default().split('&');
+    pairs.find_map(|pair| pair.strip_prefix("robot="))
 }
 
 impl FromIterator<Robot> for Robots {
@@ -105,7 +159,8 @@ mod tests {
         assert_eq!(name(Some("robot=")), None);
         assert_eq!(name(Some("robot=/r3")), None);
         assert_eq!(robots.names(), r#"["/r1/bt_navigator","/r2/bt_navigator"]"#);
-        robots.remove("/r1/bt_navigator");
+        let first = robots.chosen(None).unwrap();
+        robots.remove(&first.feed);
         assert_eq!(name(None).as_deref(), Some("/r2/bt_navigator"));
         robots.add(robot("/r2/bt_navigator"));
         assert_eq!(robots.names(), r#"["/r2/bt_navigator"]"#, "it is the same robot");

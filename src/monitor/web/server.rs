@@ -15,14 +15,15 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::runtime::{Builder, Runtime};
 use tokio::task::AbortHandle;
 
 use super::body::ResponseBody;
 use super::site::Site;
-use super::visitor::Visitor;
+use super::visitor::{Places, Visitor};
 
-/// Maximum number of connections that have shown the token. Further ones are refused.
+/// Maximum number of streams of events, and of connections with other requests, that have shown the token. Further ones are
+/// refused.
 const MAX_TRUSTED: usize = 24;
 /// Maximum number of connections that have not shown the token. A further one takes the place of the oldest, so that
 /// idle ones do not keep others out.
@@ -39,6 +40,8 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// `KEEP_ALIVE` of `site` at least.
 #[cfg(target_os = "linux")]
 const VANISHED: Duration = Duration::from_secs(10);
+/// Time without work after which a thread ends that asks a node, as in `worker`.
+const IDLE_TIME: Duration = Duration::from_secs(5);
 /// Pause after an error of the operating system: no file descriptors, for example.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -58,11 +61,17 @@ pub fn bind(address: &str, port: u16) -> io::Result<StdListener> {
 /// # Errors
 /// The operating system allows no event loop.
 pub fn run(listener: StdListener, site: Site) -> io::Result<Infallible> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    runtime()?.block_on(serve(listener, Arc::new(site)))
+}
+
+/// One thread serves all connections. Others exist only while a request asks a node, which may wait for its tick thread.
+pub(super) fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread()
         .enable_io()
         .enable_time()
-        .build()?;
-    runtime.block_on(serve(listener, Arc::new(site)))
+        .thread_name("monitor-request")
+        .thread_keep_alive(IDLE_TIME)
+        .build()
 }
 
 /// Serves until it is dropped.
@@ -71,7 +80,7 @@ pub fn run(listener: StdListener, site: Site) -> io::Result<Infallible> {
 /// The listener cannot be used.
 pub async fn serve(listener: StdListener, site: Arc<Site>) -> io::Result<Infallible> {
     let listener = TcpListener::from_std(listener)?;
-    let places = Arc::new(Semaphore::new(MAX_TRUSTED));
+    let places = Places::new(MAX_TRUSTED);
     let mut strangers = Strangers::default();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -80,7 +89,7 @@ pub async fn serve(listener: StdListener, site: Arc<Site>) -> io::Result<Infalli
         };
         prepare(&stream);
         let is_trusted = Arc::new(AtomicBool::new(false));
-        let visitor = Visitor::new(Arc::clone(&is_trusted), Arc::clone(&places));
+        let visitor = Visitor::new(Arc::clone(&is_trusted), places.clone());
         let site = Arc::clone(&site);
         let task = tokio::spawn(async move { serve_connection(stream, site, &visitor).await });
         strangers.add(task.abort_handle(), is_trusted);
@@ -120,7 +129,7 @@ where
 {
     let answer = service_fn(|request: Request<Incoming>| {
         let response = site.answer(&request, visitor);
-        async move { Ok::<Response<ResponseBody>, Infallible>(response) }
+        async move { Ok::<Response<ResponseBody>, Infallible>(response.await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

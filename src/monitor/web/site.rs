@@ -2,13 +2,13 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, ORIGIN};
 use hyper::{Method, Request, Response, StatusCode};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::body::ResponseBody;
 use super::feed::{Cursor, Feed};
@@ -64,10 +64,9 @@ impl Act {
     ];
 }
 
-/// The node behind a page.
+/// The node behind a page. Its answers may wait for the tick thread, so they are made on threads of their own.
 pub trait Controls: Send + Sync {
-    /// Does something to the robot. Returns at once. `goal` is the ID of the goal that a cancel is for; empty for other
-    /// acts.
+    /// Does something to the robot. `goal` is the ID of the goal that a cancel is for; empty for other acts.
     ///
     /// # Errors
     /// The reason why it cannot be done.
@@ -141,56 +140,80 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
     ),
 ];
 
+/// The answer to a request.
+enum Answer {
+    /// It is known.
+    Now(Response<ResponseBody>),
+    /// A thread asks the node.
+    Asked(JoinHandle<Response<ResponseBody>>),
+}
+
 impl Site {
     /// Answers the request of a connection.
     pub(super) fn answer<B>(
-        self: &Arc<Self>,
+        &self,
         request: &Request<B>,
         visitor: &Visitor,
-    ) -> Response<ResponseBody> {
-        let mut response = match self.try_answer(request, visitor) {
-            Ok(response) => response,
-            Err((status, reason)) => text(status, "text/plain; charset=utf-8", reason.into()),
-        };
-        for (name, value) in HEADERS {
-            response.headers_mut().insert(name, value);
+    ) -> impl Future<Output = Response<ResponseBody>> + use<B> {
+        let answer = self.try_answer(request, visitor);
+        async move {
+            let answer = match answer {
+                Ok(Answer::Now(response)) => Ok(response),
+                Ok(Answer::Asked(asked)) => asked
+                    .await
+                    .map_err(|_| (StatusCode::INTERNAL_SERVER_ERROR, "the request has panicked\n")),
+                Err(refusal) => Err(refusal),
+            };
+            let mut response = answer
+                .unwrap_or_else(|(status, reason)| text(status, "text/plain; charset=utf-8", reason.into()));
+            for (name, value) in HEADERS {
+                response.headers_mut().insert(name, value);
+            }
+            response
         }
-        response
     }
 
-    fn try_answer<B>(
-        self: &Arc<Self>,
-        request: &Request<B>,
-        visitor: &Visitor,
-    ) -> Result<Response<ResponseBody>, Refusal> {
+    fn try_answer<B>(&self, request: &Request<B>, visitor: &Visitor) -> Result<Answer, Refusal> {
         check_source(request, self.name.as_deref())?;
         check_no_body(request)?;
         let path = request.uri().path();
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         if is_read && let Some((_, kind, content)) = FILES.iter().find(|(of, ..)| *of == path) {
-            return Ok(text(StatusCode::OK, kind, (*content).into()));
+            return Ok(Answer::Now(text(StatusCode::OK, kind, (*content).into())));
         }
         check_token(request, &self.token)?;
-        if !visitor.trust() {
+        let is_stream = path == "/events" && *request.method() == Method::GET;
+        if !visitor.trust(is_stream) {
             return Err((StatusCode::SERVICE_UNAVAILABLE, "too many pages are open\n"));
         }
+        let query = request.uri().query();
         let robot = self
             .robots
-            .chosen(request.uri().query())
+            .chosen(query)
             .ok_or((StatusCode::NOT_FOUND, "there is no robot of this name here\n"))?;
         match path {
             "/robots" if is_read => {
                 let names = self.robots.names();
-                Ok(text(StatusCode::OK, "application/json", names.into()))
+                Ok(Answer::Now(text(
+                    StatusCode::OK,
+                    "application/json",
+                    names.into(),
+                )))
             }
-            "/events" if *request.method() == Method::GET => {
-                let query = request.uri().query().unwrap_or_default();
-                let mut keys = query.split('&').map(|pair| pair.trim_end_matches('='));
-                let is_page = keys.any(|key| key == PAGE);
-                Ok(events(&robot, visitor, is_page))
+            "/events" if is_stream => {
+                let mut keys = query
+                    .unwrap_or_default()
+                    .split('&')
+                    .map(|pair| pair.trim_end_matches('='));
+                let page = keys.any(|key| key == PAGE).then(|| self.robots.begin_page());
+                Ok(Answer::Now(events(&robot, visitor, page)))
             }
             "/metrics" if is_read => metrics(&robot),
             _ => match path.strip_prefix("/act/") {
+                Some(_) if *request.method() == Method::POST && self.robots.is_ambiguous(query) => Err((
+                    StatusCode::BAD_REQUEST,
+                    "this process has several robots: add ?robot=NAME; GET /robots lists the names\n",
+                )),
                 Some(name) if *request.method() == Method::POST => act(&robot, name, client_of(request)),
                 Some(_) => Err((StatusCode::METHOD_NOT_ALLOWED, "acts are POST requests\n")),
                 None => Err((StatusCode::NOT_FOUND, "there is nothing here\n")),
@@ -199,19 +222,20 @@ impl Site {
     }
 }
 
-fn metrics(robot: &Robot) -> Result<Response<ResponseBody>, Refusal> {
+fn metrics(robot: &Robot) -> Result<Answer, Refusal> {
     let controls = robot
         .controls
-        .as_ref()
+        .clone()
         .ok_or((StatusCode::NOT_FOUND, "a recording has no metrics\n"))?;
     let kind = "text/plain; version=0.0.4; charset=utf-8";
-    Ok(text(StatusCode::OK, kind, controls.metrics().into()))
+    let ask = move || text(StatusCode::OK, kind, controls.metrics().into());
+    Ok(Answer::Asked(spawn_blocking(ask)))
 }
 
-fn act(robot: &Robot, path: &str, client: Client) -> Result<Response<ResponseBody>, Refusal> {
+fn act(robot: &Robot, path: &str, client: Client) -> Result<Answer, Refusal> {
     let (name, goal) = path.split_once('/').unwrap_or((path, ""));
     let known = Act::ALL.iter().find(|(known, _)| *known == name);
-    let (Some((_, act)), Some(controls)) = (known, &robot.controls) else {
+    let (Some((_, act)), Some(controls)) = (known, robot.controls.clone()) else {
         return Err((StatusCode::NOT_FOUND, "there is no such act here\n"));
     };
     if goal.is_empty() == (*act == Act::Cancel) {
@@ -221,17 +245,19 @@ fn act(robot: &Robot, path: &str, client: Client) -> Result<Response<ResponseBod
         ));
     }
     let kind = "text/plain; charset=utf-8";
-    Ok(match controls.act(*act, goal, client) {
+    let goal = goal.to_owned();
+    let ask = move || match controls.act(*act, &goal, client) {
         Ok(()) => text(StatusCode::OK, kind, "done\n".into()),
         Err(reason) => text(StatusCode::CONFLICT, kind, format!("{reason}\n").into()),
-    })
+    };
+    Ok(Answer::Asked(spawn_blocking(ask)))
 }
 
-fn events(robot: &Robot, visitor: &Visitor, is_page: bool) -> Response<ResponseBody> {
+/// A stream of events. `page`: what it holds if the client is a page.
+fn events(robot: &Robot, visitor: &Visitor, page: Option<watch::Receiver<()>>) -> Response<ResponseBody> {
     let (events, receiver) = mpsc::channel(1);
     let (alive, ended) = mpsc::channel(1);
     visitor.begin_events(alive);
-    let page = is_page.then(|| robot.feed.begin_page());
     let sent = send_events(robot.feed.clone(), events, ended);
     tokio::spawn(async move {
         sent.await;
@@ -262,7 +288,7 @@ fn text(status: StatusCode, kind: &'static str, body: ResponseBody) -> Response<
     response
 }
 
-/// Sends the events of a feed to one client, until it has gone or reads nothing any more.
+/// Sends the events of a feed to one client, until the feed has ended, or the client has gone or reads nothing any more.
 async fn send_events(feed: Feed, events: mpsc::Sender<Bytes>, _ended: mpsc::Receiver<Infallible>) {
     let mut cursor = Cursor::default();
     let mut version = feed.watch();
@@ -273,6 +299,9 @@ async fn send_events(feed: Feed, events: mpsc::Sender<Bytes>, _ended: mpsc::Rece
         if is_behind && text.len() < CHUNK {
             text.push_str(UP_TO_DATE);
             is_behind = false;
+        }
+        if text.is_empty() && feed.has_ended() {
+            return;
         }
         if text.is_empty() {
             tokio::select! {

@@ -2,12 +2,13 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{Act, Controls, Feed, Robot, Site, Token, server};
+use super::{Act, Controls, Feed, Robot, Robots, Site, Token, server};
 use crate::bt::Time;
 use crate::monitor::pause::Client;
 
@@ -35,38 +36,74 @@ impl Controls for Acts {
     }
 }
 
+/// Waits for the test in each call, as for a tick thread that a leaf blocks.
+struct Slow {
+    called: Sender<()>,
+    gate: Mutex<Receiver<()>>,
+}
+
+impl Slow {
+    fn wait(&self) {
+        self.called.send(()).unwrap();
+        let _ = self.gate.lock().unwrap().recv();
+    }
+}
+
+impl Controls for Slow {
+    fn act(&self, _: Act, _: &str, _: Client) -> Result<(), String> {
+        self.wait();
+        Ok(())
+    }
+
+    fn metrics(&self) -> String {
+        self.wait();
+        String::new()
+    }
+}
+
 /// A server on a thread of its own, which ends with the test process.
 struct Rig {
     address: SocketAddr,
+    robots: Robots,
+    /// The feed and the acts of the last robot.
     feed: Feed,
     acts: Asked,
 }
 
-fn robot(name: &str, feed: Feed, acts: Acts) -> Robot {
+fn robot(name: &str, feed: &Feed, controls: impl Controls + 'static) -> Robot {
     Robot {
         name: name.to_owned(),
-        feed,
-        controls: Some(Box::new(acts)),
+        feed: feed.clone(),
+        controls: Some(Arc::new(controls)),
     }
 }
 
 fn rig() -> Rig {
+    rig_of(&["/r1/bt_navigator"])
+}
+
+/// A site of these robots.
+fn rig_of(names: &[&str]) -> Rig {
     let listener = server::bind("127.0.0.1", 0).unwrap();
     let address = listener.local_addr().unwrap();
-    let feed = Feed::new(1 << 16);
-    let acts = Acts::default();
-    let rig = Rig {
-        address,
-        feed: feed.clone(),
-        acts: Arc::clone(&acts.0),
-    };
+    let robots = Robots::default();
+    let (mut feed, mut acts) = (Feed::new(1 << 16), Asked::default());
+    for name in names {
+        (feed, acts) = (Feed::new(1 << 16), Asked::default());
+        robots.add(robot(name, &feed, Acts(Arc::clone(&acts))));
+    }
     let site = Site {
-        robots: [robot("/r1/bt_navigator", feed, acts)].into_iter().collect(),
+        robots: robots.clone(),
         token: Token::chosen(TOKEN).unwrap(),
         name: None,
     };
     std::thread::spawn(move || server::run(listener, site));
-    rig
+    Rig {
+        address,
+        robots,
+        feed,
+        acts,
+    }
 }
 
 impl Rig {
@@ -110,9 +147,14 @@ impl Rig {
     }
 
     fn events_of(&self, path: &str) -> TcpStream {
+        self.begin(&format!("GET {path}"))
+    }
+
+    /// Sends a request with the token. Its answer can be read.
+    fn begin(&self, line: &str) -> TcpStream {
         let mut stream = self.connect();
         let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n",
+            "{line} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n",
             self.address
         );
         stream.write_all(request.as_bytes()).unwrap();
@@ -274,7 +316,7 @@ fn what_is_not_http_ends_its_connection_only() {
 }
 
 #[test]
-fn clients_are_bounded_in_number_and_make_room_when_they_go() {
+fn streams_are_bounded_in_number_make_room_when_they_go_and_keep_no_act_out() {
     let rig = rig();
     let connected = |_| {
         let mut stream = rig.events();
@@ -282,31 +324,35 @@ fn clients_are_bounded_in_number_and_make_room_when_they_go() {
         stream
     };
     let mut streams: Vec<TcpStream> = (0..24).map(connected).collect();
-    assert_eq!(rig.ask("GET /metrics", &[WITH_TOKEN]).0, 503);
+    assert_eq!(rig.ask("GET /events", &[WITH_TOKEN]).0, 503);
     assert_eq!(rig.ask("GET /", &[]).0, 200, "the page itself needs no place");
+    assert_eq!(rig.ask("POST /act/cancel/0123-45", &[WITH_TOKEN]).0, 200);
+    assert_eq!(rig.ask("GET /metrics", &[WITH_TOKEN]).0, 200);
     assert!(rig.feed.is_watched());
     streams.clear();
     // The server sees the end of a connection at once.
     let deadline = Instant::now() + TIMEOUT;
-    while rig.feed.is_watched() || rig.ask("GET /metrics", &[WITH_TOKEN]).0 != 200 {
+    while rig.feed.is_watched() {
         assert!(Instant::now() < deadline);
         std::thread::yield_now();
     }
+    read_until(&mut rig.events(), "event: run");
 }
 
 #[test]
 fn a_reader_that_cannot_act_is_no_page() {
-    let rig = rig();
+    let rig = rig_of(&["/r1/bt_navigator", "/r2/bt_navigator"]);
     // `navtree top`.
-    let mut reader = rig.events();
+    let mut reader = rig.events_of("/events?robot=/r2/bt_navigator");
     read_until(&mut reader, "event: run");
-    assert!(rig.feed.is_watched() && !rig.feed.has_page());
-    let mut page = rig.events_of("/events?page");
+    assert!(rig.feed.is_watched() && !rig.robots.has_page());
+    // A page of one robot keeps the pause of another: its operator looks at one after the other.
+    let mut page = rig.events_of("/events?page&robot=/r1/bt_navigator");
     read_until(&mut page, "event: run");
-    assert!(rig.feed.has_page());
+    assert!(rig.robots.has_page());
     drop(page);
     let deadline = Instant::now() + TIMEOUT;
-    while rig.feed.has_page() {
+    while rig.robots.has_page() {
         assert!(Instant::now() < deadline);
         std::thread::yield_now();
     }
@@ -351,46 +397,26 @@ fn events_come_as_they_happen_and_a_client_that_does_not_read_delays_nobody() {
 
 #[test]
 fn a_site_of_two_robots_shows_and_acts_on_the_chosen_one() {
-    let listener = server::bind("127.0.0.1", 0).unwrap();
-    let address = listener.local_addr().unwrap();
-    let feeds = [Feed::new(1 << 16), Feed::new(1 << 16)];
-    let acts = [Acts::default(), Acts::default()];
-    let rig = Rig {
-        address,
-        feed: feeds[1].clone(),
-        acts: Arc::clone(&acts[1].0),
-    };
-    let first = Arc::clone(&acts[0].0);
     let names = ["/r1/bt_navigator", "/r2/bt_navigator"];
-    let robots = names.into_iter().zip(feeds.clone()).zip(acts);
-    let site = Site {
-        robots: robots
-            .map(|((name, feed), acts)| robot(name, feed, acts))
-            .collect(),
-        token: Token::chosen(TOKEN).unwrap(),
-        name: None,
-    };
-    std::thread::spawn(move || server::run(listener, site));
-
+    let rig = rig_of(&names);
     assert_eq!(rig.ask("GET /robots", &[]).0, 401);
     let (status, list) = rig.ask("GET /robots", &[WITH_TOKEN]);
     assert_eq!(
         (status, list.as_str()),
         (200, r#"["/r1/bt_navigator","/r2/bt_navigator"]"#)
     );
-    for (number, feed) in (1..).zip(&feeds) {
-        feed.begin(&json!({"tree": format!("Tree{number}")}), Time::ZERO);
+    for (number, name) in (1..).zip(names) {
+        let chosen = rig.robots.chosen(Some(&format!("robot={name}"))).unwrap();
+        chosen
+            .feed
+            .begin(&json!({"tree": format!("Tree{number}")}), Time::ZERO);
     }
     for (query, tree) in [
         ("", "Tree1"),
         ("?robot=/r1/bt_navigator", "Tree1"),
         ("?robot=%2Fr2%2Fbt_navigator", "Tree2"),
     ] {
-        let mut stream = rig.connect();
-        let request = format!(
-            "GET /events{query} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
-        );
-        stream.write_all(request.as_bytes()).unwrap();
+        let mut stream = rig.events_of(&format!("/events{query}"));
         let text = read_until(&mut stream, "up to date");
         assert!(text.contains(tree), "{query}: {text}");
     }
@@ -399,7 +425,6 @@ fn a_site_of_two_robots_shows_and_acts_on_the_chosen_one() {
         200
     );
     assert_eq!(rig.acts.lock().unwrap().len(), 1);
-    assert!(first.lock().unwrap().is_empty());
     for path in ["GET /events", "GET /metrics", "POST /act/pause"] {
         assert_eq!(
             rig.ask(&format!("{path}?robot=/r3"), &[WITH_TOKEN]).0,
@@ -407,7 +432,116 @@ fn a_site_of_two_robots_shows_and_acts_on_the_chosen_one() {
             "{path}"
         );
     }
-    assert!(first.lock().unwrap().is_empty());
+    assert_eq!(rig.acts.lock().unwrap().len(), 1);
     // The page itself is the same for all.
     assert_eq!(rig.ask("GET /?robot=/r2/bt_navigator", &[]).0, 200);
+}
+
+#[test]
+fn an_act_names_its_robot_once_a_site_has_had_several() {
+    let rig = rig_of(&["/r1/bt_navigator", "/r2/bt_navigator"]);
+    let act = |query| rig.ask(&format!("POST /act/cancel/0123-45{query}"), &[WITH_TOKEN]);
+    let (status, reason) = act("");
+    assert_eq!((status, reason.contains("?robot=")), (400, true), "{reason}");
+    assert_eq!(rig.ask("POST /act/pause?page=", &[WITH_TOKEN]).0, 400);
+    // The first one has failed: its operator does not mean the other one.
+    let first = rig.robots.chosen(None).unwrap();
+    rig.robots.remove(&first.feed);
+    assert_eq!(act("").0, 400);
+    assert!(rig.acts.lock().unwrap().is_empty());
+    assert_eq!(act("?robot=/r2/bt_navigator").0, 200);
+    assert_eq!(rig.acts.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn the_stream_of_a_robot_that_has_ended_or_starts_again_ends() {
+    let rig = rig_of(&["/r1/bt_navigator", "/r2/bt_navigator"]);
+    let mut other = rig.events_of("/events?robot=/r1/bt_navigator");
+    read_until(&mut other, "up to date");
+    let open = || {
+        let mut stream = rig.events_of("/events?robot=/r2/bt_navigator");
+        read_until(&mut stream, "up to date");
+        stream
+    };
+    let ended = |mut stream: TcpStream| {
+        let (mut rest, mut buffer) = (Vec::new(), [0; 4096]);
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            let count = stream.read(&mut buffer).unwrap();
+            if count == 0 {
+                return String::from_utf8(rest).unwrap();
+            }
+            rest.extend_from_slice(&buffer[..count]);
+            assert!(Instant::now() < deadline, "the stream does not end");
+        }
+    };
+    let stream = open();
+    rig.feed.begin(&json!({"tree": "The last"}), Time::ZERO);
+    let next = Feed::new(1 << 16);
+    let again = robot("/r2/bt_navigator", &next, Acts::default());
+    rig.robots.add(again);
+    let rest = ended(stream);
+    assert!(rest.contains("The last"), "all that has happened: {rest}");
+
+    let stream = open();
+    // The end of the earlier run comes late.
+    rig.robots.remove(&rig.feed);
+    next.begin(&json!({"tree": "The next"}), Time::ZERO);
+    rig.robots.remove(&next);
+    assert!(ended(stream).contains("The next"));
+    let gone = rig.ask("GET /events?robot=/r2/bt_navigator", &[WITH_TOKEN]);
+    assert_eq!(gone.0, 404);
+    let first = rig.robots.chosen(None).unwrap();
+    first.feed.begin(&json!({"tree": "The other"}), Time::ZERO);
+    read_until(&mut other, "The other");
+}
+
+#[test]
+fn a_request_that_waits_for_a_tick_thread_delays_no_other_robot() {
+    let rig = rig_of(&["/r1/bt_navigator", "/r2/bt_navigator"]);
+    let ((called, calls), (open, gate)) = (channel(), channel());
+    let gate = Mutex::new(gate);
+    rig.robots.add(robot(
+        "/r1/bt_navigator",
+        &Feed::new(1 << 10),
+        Slow { called, gate },
+    ));
+    let mut stream = rig.events_of("/events?robot=/r2/bt_navigator");
+    read_until(&mut stream, "up to date");
+    let waiting =
+        ["POST /act/pause", "GET /metrics"].map(|line| rig.begin(&format!("{line}?robot=/r1/bt_navigator")));
+    for _ in &waiting {
+        calls.recv_timeout(TIMEOUT).unwrap();
+    }
+    rig.feed.begin(&json!({"tree": "Main"}), Time::ZERO);
+    read_until(&mut stream, r#"{"tree":"Main"}"#);
+    assert_eq!(
+        rig.ask("POST /act/cancel/0123-45?robot=/r2/bt_navigator", &[WITH_TOKEN])
+            .0,
+        200
+    );
+    drop(open);
+    for mut stream in waiting {
+        read_until(&mut stream, "200 OK");
+    }
+}
+
+#[test]
+fn a_panic_of_an_act_is_its_answer() {
+    struct Panics;
+    impl Controls for Panics {
+        fn act(&self, _: Act, _: &str, _: Client) -> Result<(), String> {
+            panic!("an act");
+        }
+
+        fn metrics(&self) -> String {
+            panic!("the metrics");
+        }
+    }
+    let rig = rig();
+    rig.robots
+        .add(robot("/r1/bt_navigator", &Feed::new(1 << 10), Panics));
+    for line in ["POST /act/pause", "GET /metrics"] {
+        assert_eq!(rig.ask(line, &[WITH_TOKEN]).0, 500, "{line}");
+    }
 }

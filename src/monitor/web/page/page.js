@@ -114,7 +114,7 @@ function receive(name, data) {
 }
 
 let token = decodeURIComponent(location.hash.slice(1));
-const chosenRobot = new URLSearchParams(location.search).get("robot");
+let chosenRobot = new URLSearchParams(location.search).get("robot");
 
 // Asks the server about the chosen robot.
 function ask(path, options, parameters = {}) {
@@ -123,15 +123,19 @@ function ask(path, options, parameters = {}) {
 }
 
 // Offers the robots of the process, if there are several. Another robot is another address, which can be kept and sent.
-async function listRobots() {
+// Without a choice, the first robot is chosen, for as long as the page is open: the first one may be another one later.
+async function chooseRobot() {
   const response = await fetch("robots", { headers: { Authorization: `Bearer ${token}` }, cache: "no-store" });
   const names = response.ok ? await response.json() : [];
-  byId("robot").hidden = names.length < 2;
-  byId("robot").replaceChildren(...names.map((name) => new Option(name, name, false, name === (chosenRobot ?? names[0]))));
+  chosenRobot ??= names[0] ?? null;
+  // The chosen one may have ended.
+  const offered = chosenRobot === null || names.includes(chosenRobot) ? names : [chosenRobot, ...names];
+  byId("robot").hidden = offered.length < 2;
+  byId("robot").replaceChildren(...offered.map((name) => new Option(name, name, false, name === chosenRobot)));
 }
 
 async function connect() {
-  await listRobots();
+  await chooseRobot();
   const response = await ask("events", {}, { page: "" });
   if (response.status === 401) { askToken(); return false; }
   if (!response.ok) throw new Error(await response.text());
