@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::recorder::MemoryRecording;
@@ -43,9 +43,12 @@ impl RecordingFiles {
     /// # Errors
     /// The reason why no file can be written.
     pub(super) fn probe(&self) -> Result<(), String> {
+        // The robots of a process may share a folder: one must not remove the file of another.
+        static PROBES: AtomicU64 = AtomicU64::new(0);
+        let number = PROBES.fetch_add(1, Ordering::Relaxed);
         let path = self
             .directory
-            .join(format!("probe-{}.{PART}", std::process::id()));
+            .join(format!("probe-{}-{number}.{PART}", std::process::id()));
         fs::create_dir_all(&self.directory)
             .and_then(|()| File::create(&path))
             .and_then(|_| fs::remove_file(&path))
@@ -192,6 +195,25 @@ fn civil(days: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn probes_of_the_robots_of_a_process_do_not_disturb_one_another() {
+        let directory = std::env::temp_dir().join(format!("navtree-probes-{}", std::process::id()));
+        let files = RecordingFiles {
+            directory: directory.clone(),
+            max_files: 1,
+            max_bytes: 1000,
+        };
+        let probe_often = || (0..300).try_for_each(|_| files.probe());
+        std::thread::scope(|scope| {
+            let robots = [0; 4].map(|_| scope.spawn(probe_often));
+            for robot in robots {
+                assert_eq!(robot.join().unwrap(), Ok(()));
+            }
+        });
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+        fs::remove_dir_all(&directory).unwrap();
+    }
 
     #[test]
     fn names_are_times_in_utc() {

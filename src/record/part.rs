@@ -34,6 +34,9 @@ pub(crate) enum PartJob {
     },
     /// The navigation has ended: remove it, unless it has more of this recording than the memory.
     End(Option<Arc<MemoryRecording>>),
+    /// A fault of a test.
+    #[cfg(test)]
+    Panic,
 }
 
 /// How much of the current navigation is in its file.
@@ -125,6 +128,8 @@ impl PartFile {
                     Ok(())
                 }
             },
+            #[cfg(test)]
+            PartJob::Panic => panic!("a fault of a test"),
         };
         if done.is_err() {
             self.fail();

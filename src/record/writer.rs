@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use super::files::{DiskState, RecordingFiles};
@@ -23,7 +24,7 @@ enum Job {
     /// Write a recording.
     Recording(Arc<MemoryRecording>, Reply),
     /// Something is to be done with the file of the navigation that runs.
-    Part(PartJob),
+    Part(PartJob, PartPlace),
 }
 
 /// The maximum number of jobs that wait: one of each kind, and the last recordings at the end.
@@ -44,6 +45,27 @@ struct Places {
     part: AtomicBool,
     /// The file of the navigation that runs must begin again: it was not written, or is full.
     part_must_begin: AtomicBool,
+}
+
+/// The place of the one part that waits or is being written. It is free again when this is dropped.
+struct PartPlace(Arc<Places>);
+
+impl PartPlace {
+    /// Takes the place. `None`: it is taken.
+    fn take(places: &Arc<Places>) -> Option<Self> {
+        let is_taken = places.part.swap(true, Ordering::AcqRel);
+        (!is_taken).then(|| Self(Arc::clone(places)))
+    }
+}
+
+impl Drop for PartPlace {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            // What was written of the part is not known.
+            self.0.part_must_begin.store(true, Ordering::Relaxed);
+        }
+        self.0.part.store(false, Ordering::Release);
+    }
 }
 
 impl Writer {
@@ -72,12 +94,11 @@ impl Writer {
                     disk.set_failed(written.is_err());
                     reply(written);
                 }
-                Some(Job::Part(job)) => {
+                Some(Job::Part(job, _place)) => {
                     if let Err(error) = part.take(job, &files) {
                         tracing::warn!("the file of the running navigation is not written: {error}");
                     }
                     must_begin(&mut part, &taken);
-                    taken.part.store(false, Ordering::Release);
                 }
                 None => {}
             }
@@ -122,16 +143,9 @@ impl Writer {
     /// with the progress after the job; `None` if there is none, or if the part before is not written yet. `next` is not
     /// called then: it copies up to the whole recording.
     pub(super) fn write_part<P>(&self, next: impl FnOnce() -> Option<(PartJob, P)>) -> Option<P> {
-        // One thread at a time takes the place.
-        if self.places.part.load(Ordering::Acquire) {
-            return None;
-        }
+        let place = PartPlace::take(&self.places)?;
         let (job, after) = next()?;
-        self.places.part.store(true, Ordering::Release);
-        if self.jobs.put(Job::Part(job)).is_err() {
-            self.places.part.store(false, Ordering::Release);
-            return None;
-        }
+        self.jobs.put(Job::Part(job, place)).ok()?;
         Some(after)
     }
 

@@ -61,9 +61,13 @@ fn write_part(writer: &Writer, recording: &MemoryRecording) -> bool {
 
 /// Waits until a part can be passed on.
 fn pass_on(writer: &Writer, recording: &MemoryRecording) {
+    pass_on_job(writer, || begin(recording));
+}
+
+fn pass_on_job(writer: &Writer, job: impl Fn() -> PartJob) {
     let deadline = std::time::Instant::now() + TIMEOUT;
-    while !write_part(writer, recording) {
-        assert!(std::time::Instant::now() < deadline);
+    while writer.write_part(|| Some((job(), ()))).is_none() {
+        assert!(std::time::Instant::now() < deadline, "the place is taken");
         thread::yield_now();
     }
 }
@@ -160,4 +164,23 @@ fn a_failed_part_is_told_once() {
     pass_on(&writer, &recording);
     assert!(path.exists());
     writer.finish();
+}
+
+#[test]
+fn after_a_panic_of_a_part_the_file_begins_again() {
+    let folder = Folder::new("panic-part");
+    let recording = recording();
+    let writer = Writer::new(folder.0.clone(), DiskState::default());
+    pass_on(&writer, &recording);
+    pass_on_job(&writer, || PartJob::Panic);
+    // The place is free, and the recorder is told.
+    let deadline = std::time::Instant::now() + TIMEOUT;
+    while !writer.take_part_must_begin() {
+        assert!(std::time::Instant::now() < deadline);
+        thread::yield_now();
+    }
+    pass_on(&writer, &recording);
+    writer.finish();
+    let [path, _] = folder.0.part_paths(&recording);
+    assert!(path.exists() && !writer.take_part_must_begin());
 }
