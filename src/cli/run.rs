@@ -15,5 +15,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, registry: Registry) -> ExitCode {
     let prepared = crate::navigator::prepare();
     let _log = crate::ros::start_log();
-    crate::navigator::run(prepared, &arguments.robots, registry, monitor::start)
+    let pages = monitor::Pages::default();
+    let monitors = Box::new(move |node_handles: &_, period, settings: &_| {
+        monitor::start(&pages, node_handles, period, settings)
+    });
+    crate::navigator::run(prepared, &arguments.robots, registry, monitors)
 }

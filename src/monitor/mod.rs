@@ -18,3 +18,5 @@ pub mod web;
 
 #[cfg(feature = "ros")]
 pub use start::start;
+#[cfg(feature = "ros")]
+pub use web::Pages;

@@ -4,17 +4,19 @@ use std::time::Duration;
 
 use super::pause::{Client, ClientPause, PauseHolders};
 use super::running::RunningMonitors;
-use super::{diagnostics, groot2, web};
+use super::web::Pages;
+use super::{diagnostics, groot2};
 use crate::navigator::{MonitorSettings, NodeHandles, StartError};
 
 /// Publishes the diagnostics with this period, unless it is zero, and serves the web page, if it has a port, and Groot2,
-/// if it is enabled.
+/// if it is enabled. `pages`: those of the process.
 ///
 /// The result ends them when it is dropped.
 ///
 /// # Errors
 /// [`StartError`]. A port that is in use is not an error: the robot drives without its web page.
 pub fn start(
+    pages: &Pages,
     node_handles: &NodeHandles,
     diagnostics_period: Duration,
     settings: &MonitorSettings,
@@ -29,7 +31,7 @@ pub fn start(
         PauseHolders::default(),
     );
     let mut running = RunningMonitors::default();
-    web::serve_node(node_handles, &pause, settings, running.end())?;
+    pages.serve(node_handles, &pause, settings, running.end())?;
     groot2::serve_groot(node_handles, &settings.groot, &pause, running.end())?;
     Ok(Box::new(running))
 }

@@ -29,6 +29,8 @@ mod node;
 mod node_counters;
 mod node_report;
 #[cfg(any(feature = "ros", test))]
+mod page_owner;
+#[cfg(any(feature = "ros", test))]
 mod pause_watch;
 mod request_guard;
 mod robot;
@@ -50,7 +52,7 @@ pub use live::LiveRun;
 #[cfg(any(feature = "ros", test))]
 pub(super) use live::shown;
 #[cfg(feature = "ros")]
-pub use node::serve_node;
+pub use node::Pages;
 pub(super) use node_report::NodeReport;
 pub use robot::{Robot, Robots};
 pub(super) use run_head::{Mode, RunHead};

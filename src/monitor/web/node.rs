@@ -14,6 +14,7 @@ use super::live::LiveRun;
 use super::metrics::{Numbers, metrics};
 use super::node_counters::NodeCounters;
 use super::node_report::{NodeReport, StoppingGoal};
+use super::page_owner::PageOwner;
 use super::pause_watch::PauseWatch;
 use super::robot::{Robot, Robots};
 use super::run_head::stored_problems;
@@ -44,69 +45,101 @@ const STATUS_LOOKS: u32 = 5;
 /// What the thread of a page gets of each node: what the server answers, and what keeps it up to date.
 type Shown = (Robot, Watched);
 
-/// The pages that are served, by port: nodes of one process that have the same port share a page.
-static PAGES: Mutex<BTreeMap<u16, UnboundedSender<Shown>>> = Mutex::new(BTreeMap::new());
+/// The pages that a process serves, by port: its nodes that have the same port share a page. Clones share them.
+#[derive(Clone, Default, Debug)]
+pub struct Pages(Arc<Mutex<BTreeMap<u16, Page>>>);
 
-fn pages() -> MutexGuard<'static, BTreeMap<u16, UnboundedSender<Shown>>> {
-    PAGES.lock().unwrap_or_else(PoisonError::into_inner)
+/// A page that is served.
+#[derive(Debug)]
+struct Page {
+    owner: PageOwner,
+    /// Gives it a node.
+    nodes: UnboundedSender<Shown>,
 }
 
-/// Serves the web page of a node until `end`. The first node on a port starts the thread of the page; its address and
-/// token count. The page lets one choose between the nodes of the process that have the port.
-///
-/// # Errors
-/// The token is not usable, or there is no thread. A port that cannot be opened is logged: the robot drives without its
-/// page.
-pub fn serve_node(
-    node_handles: &NodeHandles,
-    pause: &ClientPause,
-    settings: &MonitorSettings,
-    end: MonitorsEnd,
-) -> Result<(), StartError> {
-    let Some(port) = settings.port else {
-        return Ok(());
-    };
-    let Some(shown) = show(node_handles, pause, end) else {
-        return Ok(());
-    };
-    let mut pages = pages();
-    let shown = match pages.get(&port) {
-        None => shown,
-        Some(page) => match page.send(shown) {
-            Ok(()) => return Ok(()),
-            Err(SendError(shown)) => shown,
-        },
-    };
-    let token = match settings.token.as_str() {
-        "" => Token::random(),
-        text => Token::chosen(text),
-    };
-    let token = token.map_err(|error| StartError::Parameter(format!("monitor_token: {error}")))?;
-    let listener = match server::bind(&settings.address, port) {
-        Ok(listener) => listener,
-        Err(error) => {
-            tracing::error!("no web page on {}:{port}: {error}", settings.address);
+impl Pages {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u16, Page>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Serves the web page of a node until `end`. The first node on a port starts the thread of the page; its address and
+    /// token count. The page lets one choose between the nodes of the process that have the port.
+    ///
+    /// # Errors
+    /// The token is not usable, or there is no thread. A port that cannot be opened is logged: the robot drives without its
+    /// page.
+    pub(in crate::monitor) fn serve(
+        &self,
+        node_handles: &NodeHandles,
+        pause: &ClientPause,
+        settings: &MonitorSettings,
+        end: MonitorsEnd,
+    ) -> Result<(), StartError> {
+        let Some(port) = settings.port else {
             return Ok(());
+        };
+        let Some(shown) = show(node_handles, pause, end) else {
+            return Ok(());
+        };
+        let mut pages = self.lock();
+        let shown = match pages.get(&port) {
+            None => shown,
+            Some(page) => match page.nodes.send(shown) {
+                Ok(()) => {
+                    if let Some(warning) = page.owner.warning(&settings.address, &settings.token) {
+                        tracing::warn!("{warning}");
+                    }
+                    return Ok(());
+                }
+                Err(SendError(shown)) => shown,
+            },
+        };
+        let owner = PageOwner {
+            robot: node_handles.ros.full_name(),
+            port,
+            address: settings.address.clone(),
+            token: settings.token.clone(),
+        };
+        if let Some(nodes) = self.start(shown, &owner)? {
+            pages.insert(port, Page { owner, nodes });
         }
-    };
-    log_address(&listener, settings, &token);
-    let site = Site {
-        robots: Robots::default(),
-        token,
-        name: Some(settings.address.clone()),
-    };
-    let (sender, arrivals) = unbounded_channel();
-    std::thread::Builder::new()
-        .name("monitor".to_owned())
-        .spawn(move || {
-            if let Err(error) = run(listener, site, arrivals, port) {
-                tracing::error!("the web page has ended: {error}");
+        Ok(())
+    }
+
+    /// Starts the thread of a page with its first node. `None`: the port cannot be opened.
+    fn start(&self, first: Shown, owner: &PageOwner) -> Result<Option<UnboundedSender<Shown>>, StartError> {
+        let PageOwner { port, address, .. } = owner;
+        let token = match owner.token.as_str() {
+            "" => Token::random(),
+            text => Token::chosen(text),
+        };
+        let token = token.map_err(|error| StartError::Parameter(format!("monitor_token: {error}")))?;
+        let listener = match server::bind(address, *port) {
+            Ok(listener) => listener,
+            Err(error) => {
+                tracing::error!("no web page on {address}:{port}: {error}");
+                return Ok(None);
             }
-        })?;
-    // The thread has the receiver.
-    let _ = sender.send(shown);
-    pages.insert(port, sender);
-    Ok(())
+        };
+        log_address(&listener, address, &token);
+        let site = Site {
+            robots: Robots::default(),
+            token,
+            name: Some(address.clone()),
+        };
+        let (nodes, arrivals) = unbounded_channel();
+        let (pages, port) = (self.clone(), *port);
+        std::thread::Builder::new()
+            .name("monitor".to_owned())
+            .spawn(move || {
+                if let Err(error) = run(listener, site, arrivals, (&pages, port)) {
+                    tracing::error!("the web page has ended: {error}");
+                }
+            })?;
+        // The thread has the receiver.
+        let _ = nodes.send(first);
+        Ok(Some(nodes))
+    }
 }
 
 /// What the page has of a node. `None`: nothing of it is recorded.
@@ -145,13 +178,13 @@ fn show(node_handles: &NodeHandles, pause: &ClientPause, end: MonitorsEnd) -> Op
     Some((robot, watched))
 }
 
-fn log_address(listener: &TcpListener, settings: &MonitorSettings, token: &Token) {
+fn log_address(listener: &TcpListener, name: &str, token: &Token) {
     let Ok(address) = listener.local_addr() else {
         return;
     };
-    let shown = match settings.address.parse::<IpAddr>() {
+    let shown = match name.parse::<IpAddr>() {
         Ok(_) => address.to_string(),
-        Err(_) => format!("{}:{}", settings.address, address.port()),
+        Err(_) => format!("{name}:{}", address.port()),
     };
     // Not as a log line: those are published on /rosout, which anybody can read.
     let _ = writeln!(std::io::stderr(), "web page: http://{shown}/#{}", token.as_str());
@@ -168,20 +201,20 @@ fn run(
     listener: TcpListener,
     site: Site,
     arrivals: UnboundedReceiver<Shown>,
-    port: u16,
+    own: (&Pages, u16),
 ) -> std::io::Result<()> {
     let robots = site.robots.clone();
     server::runtime()?.block_on(async {
         let serve = server::serve(listener, Arc::new(site));
         tokio::select! {
             ended = serve => ended.map(|never| match never {}),
-            () = watch(robots, arrivals, port) => Ok(()),
+            () = watch(robots, arrivals, own) => Ok(()),
         }
     })
 }
 
 /// Keeps the nodes of a page up to date. Returns when there are none any more.
-async fn watch(robots: Robots, mut arrivals: UnboundedReceiver<Shown>, port: u16) {
+async fn watch(robots: Robots, mut arrivals: UnboundedReceiver<Shown>, (pages, port): (&Pages, u16)) {
     let mut watched: Vec<Watched> = Vec::new();
     for look in 0_u32.. {
         // First: a node that starts again has the name of the one that has ended.
@@ -197,7 +230,7 @@ async fn watch(robots: Robots, mut arrivals: UnboundedReceiver<Shown>, port: u16
             watched.push(node);
         }
         if watched.is_empty() {
-            let mut pages = pages();
+            let mut pages = pages.lock();
             if arrivals.is_empty() {
                 pages.remove(&port);
                 return;

@@ -91,7 +91,8 @@ const NAME: &str = "bt_navigator";
 
 /// Starts what shows the node: with the period of the diagnostics, and the settings of the web page.
 /// They end when the result is dropped.
-type StartMonitors = fn(&NodeHandles, Duration, &MonitorSettings) -> Result<Box<dyn Send>, StartError>;
+type StartMonitors =
+    Box<dyn Fn(&NodeHandles, Duration, &MonitorSettings) -> Result<Box<dyn Send>, StartError> + Send + Sync>;
 
 /// The setup of the process before its first thread. Keep it while the node runs.
 #[derive(Debug)]
