@@ -5,6 +5,7 @@ import os
 import signal
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -141,8 +142,21 @@ def test_one_page_shows_all_robots_and_acts_on_the_chosen_one(start_robots):
     first.wait_for_ticks(goals[0])
     # The other robot is paused, so it can be resumed, and this one cannot.
     assert ask("/act/resume?robot=/r2/bt_navigator", "POST") == "done\n"
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        ask("/act/pause", "POST")
     for stack, goal in zip((first, second), goals, strict=True):
         arrive(stack, goal)
+
+
+def test_a_parameter_of_a_shared_page_that_does_not_count_is_told(start_robots, tmp_path):
+    file, port = tmp_path / "params.yaml", free_port()
+    tokens = [f"the-token-of-robot-{number}" for number in (1, 2)]
+    robots = "".join(f"/r{number}/bt_navigator:\n  ros__parameters:\n    monitor_token: {token}\n" for number, token in enumerate(tokens, 1))
+    file.write_text(f"/**:\n  ros__parameters:\n    robots: [r1, r2]\n    monitor_port: {port}\n{robots}")
+    first, _ = start_robots(["r1", "r2"], arguments=["run", "--ros-args", "--params-file", file, "--"], settle=False)
+    # Robots start side by side: either one may be the first.
+    first.node.wait_for_line(f"ignoring monitor_token: the web page on port {port} is that of /r")
+    assert not any(token in line for token in tokens for line in first.node.lines if "ignoring" in line)
 
 
 def test_log_lines_name_their_robot(start_robots, tmp_path):

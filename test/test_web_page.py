@@ -372,6 +372,8 @@ def test_the_page_of_a_node_pauses_steps_resumes_and_cancels(monitored):
 
         page.eval("document.getElementById('pause').click()")
         page.wait("document.getElementById('status').textContent === 'paused'")
+        page.eval("document.getElementById('tab-log').click()")
+        page.wait("log.innerText.includes('[WARN] web page: ticks are paused')")
         paused = ticks()
         page.wait("!document.getElementById('step').disabled")
         for step in range(1, 4):

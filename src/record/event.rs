@@ -145,6 +145,51 @@ pub enum Event {
         /// The number of ticks that were due before it and did not happen.
         missed: u64,
     },
+
+    // The node.
+    /// A line of the log.
+    LogLine(Box<LogLine>),
+}
+
+/// A line of the log of the node.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub struct LogLine {
+    /// Its level.
+    pub level: LogLevel,
+    /// Its text.
+    pub text: String,
+}
+
+/// The level of a [`LogLine`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub enum LogLevel {
+    /// What usually happens.
+    Info,
+    /// What a person should know.
+    Warn,
+    /// What has failed.
+    Error,
+}
+
+impl LogLevel {
+    /// The level of a line; `None`: the line is for developers.
+    pub fn of(level: tracing::Level) -> Option<Self> {
+        match level {
+            tracing::Level::INFO => Some(Self::Info),
+            tracing::Level::WARN => Some(Self::Warn),
+            tracing::Level::ERROR => Some(Self::Error),
+            _ => None,
+        }
+    }
+
+    /// The name, as on the console.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "INFO",
+            Self::Warn => "WARN",
+            Self::Error => "ERROR",
+        }
+    }
 }
 
 /// What a tree requests from a server.

@@ -14,11 +14,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crossbeam_queue::ArrayQueue;
 
-use super::event::{Event, Record};
+use super::event::{Event, LogLevel, LogLine, Record};
 use crate::bt::Time;
 
 /// Number of records that the queue holds: enough for the largest tick.
 const CAPACITY: usize = 8192;
+
+/// Maximum length of the text of a log line, in bytes.
+const MAX_LOG_LINE: usize = 2000;
 
 /// Number of batches that wait for a reader before it loses some.
 const MAX_BATCHES: usize = 64;
@@ -100,6 +103,15 @@ impl Stream {
             self.0.lost.fetch_add(1, Ordering::Relaxed);
         }
         is_written
+    }
+
+    /// Writes a line of the log. Not called by the tick thread: this allocates. If the queue is half full, the line is left
+    /// out: what the tree does comes first.
+    pub fn log(&self, level: LogLevel, text: &str) {
+        if self.is_read() && self.0.queue.len() <= self.0.queue.capacity() / 2 {
+            let text = text[..text.floor_char_boundary(MAX_LOG_LINE)].to_owned();
+            self.write(Event::LogLine(Box::new(LogLine { level, text })));
+        }
     }
 
     /// Makes the thread of the distributor empty the queue soon.
@@ -311,6 +323,23 @@ mod tests {
         assert_eq!((times(&batch), batch.lost), (vec![0, 1, 2, 3], 3));
         write(&stream, 1);
         assert_eq!(distributor.distribute().unwrap().lost, 0);
+    }
+
+    #[test]
+    fn log_lines_are_bounded_and_displace_no_record() {
+        let stream = Stream::with_capacity(4);
+        let mut distributor = stream.distribute();
+        for _ in 0..9 {
+            stream.log(LogLevel::Warn, &"é".repeat(MAX_LOG_LINE));
+        }
+        write(&stream, 1);
+        let batch = distributor.distribute().unwrap();
+        let lines = batch.records.iter().filter_map(|record| match &record.event {
+            Event::LogLine(line) => Some(line.text.len()),
+            _ => None,
+        });
+        assert_eq!(lines.collect::<Vec<_>>(), [MAX_LOG_LINE; 3]);
+        assert_eq!((batch.records.len(), batch.lost), (4, 0));
     }
 
     #[test]

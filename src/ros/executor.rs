@@ -9,6 +9,7 @@ use futures::channel::oneshot;
 use super::names::Names;
 use super::node_thread::NodeThread;
 use super::rcl::{Context, Node};
+use super::rosout::LogListener;
 use super::thread_exit::ThreadExit;
 use super::{ParameterValue, RosError, RosNode, answers, robot_id, scheduling};
 use crate::goal::GoalIds;
@@ -36,6 +37,7 @@ pub struct RosHandle {
 struct Shared {
     names: Names,
     thread_exit: ThreadExit,
+    log_listener: Arc<LogListener>,
 }
 
 impl Executor {
@@ -68,6 +70,7 @@ impl Executor {
         let shared = Arc::new(Shared {
             names: Names::of(&node),
             thread_exit: ThreadExit::default(),
+            log_listener: Arc::default(),
         });
         let overrides = super::parameters::overrides(&shared.full_name())?;
         let ending = Arc::clone(&shared);
@@ -137,6 +140,7 @@ impl RosHandle {
                     arguments: Vec::new(),
                 },
                 thread_exit: ThreadExit::default(),
+                log_listener: Arc::default(),
             }),
         }
     }
@@ -248,6 +252,16 @@ impl RosHandle {
     /// Calls `callback` when [`RosHandle::thread_exit`] is no longer `None`; at once if it already is not.
     pub fn on_thread_exit(&self, callback: impl FnOnce() + Send + 'static) {
         self.shared.thread_exit.on_exit(callback);
+    }
+
+    /// Calls `listener` on the node's thread with the level and the text of each line of the node's log, up to half a second
+    /// after it. It must not wait.
+    pub fn on_log_line(&self, listener: impl Fn(tracing::Level, &str) + Send + Sync + 'static) {
+        self.shared.log_listener.set(listener);
+    }
+
+    pub(super) fn log_listener(&self) -> Arc<LogListener> {
+        Arc::clone(&self.shared.log_listener)
     }
 
     /// The thread, and a number that is odd and grows with each round of its loop: at least twice a second.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use r2r::QosProfile;
@@ -34,6 +34,34 @@ pub struct RosoutLayer {
 #[derive(Debug)]
 pub struct Rosout {
     lines: Receiver<Line>,
+}
+
+/// Takes the level and the text of a line.
+type TakeLine = Box<dyn Fn(Level, &str) + Send + Sync>;
+
+/// Told of each line of a node, besides `/rosout`.
+#[derive(Default)]
+pub(super) struct LogListener(OnceLock<TakeLine>);
+
+impl std::fmt::Debug for LogListener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("LogListener")
+            .field(&self.0.get().is_some())
+            .finish()
+    }
+}
+
+impl LogListener {
+    /// Sets the listener, which must not wait. A second one is ignored.
+    pub(super) fn set(&self, listener: impl Fn(Level, &str) + Send + Sync + 'static) {
+        let _ = self.0.set(Box::new(listener));
+    }
+
+    fn tell(&self, line: &Line) {
+        if let Some(listener) = self.0.get() {
+            listener(line.level, &line.text);
+        }
+    }
 }
 
 /// The log until there is a node. A process has one log, and `tracing` keeps its other end in a global too.
@@ -222,7 +250,7 @@ impl Drop for OfRobot {
 
 /// Publishes lines under the node's name.
 fn publish_lines(mut lines: impl Lines, ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
-    let (name, clock) = (ros.full_name(), clock.clone());
+    let (name, clock, listener) = (ros.full_name(), clock.clone(), ros.log_listener());
     ros.with_node_blocking(Duration::from_secs(10), move |node| {
         let qos = QosProfile::default()
             .keep_last(1000)
@@ -238,6 +266,7 @@ fn publish_lines(mut lines: impl Lines, ros: &RosHandle, clock: &Clock) -> Resul
                     line.stamp
                 };
                 let _ = publisher.publish(&line.message(&name, stamp));
+                listener.tell(&line);
             }
         });
         Ok(())

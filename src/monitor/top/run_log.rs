@@ -59,6 +59,7 @@ impl RunLog {
             ChangeKind::Ended(status, code, message) => {
                 Some((None, end_text(status, *code, message), end_kind(status)))
             }
+            ChangeKind::LogLine(level, text) => Some((None, format!("[{level}] {text}"), level_kind(level))),
             ChangeKind::Lost(count) => Some((None, format!("{count} records are missing"), Shown::Failure)),
             _ => None,
         };
@@ -111,6 +112,15 @@ fn recovery(slot: u32, by: Option<u32>, value: &str, keys: &[String]) -> Option<
         .is_some_and(|key| key == "number_recoveries");
     let is_recovery = is_count && value.parse::<u32>().is_ok_and(|number| number > 0);
     is_recovery.then(|| (by, format!("recovery {value}"), Shown::Failure))
+}
+
+/// The color of a line of the node's log.
+fn level_kind(level: &str) -> Shown {
+    match level {
+        "ERROR" => Shown::Failure,
+        "WARN" => Shown::Halted,
+        _ => Shown::Idle,
+    }
 }
 
 /// The end of a navigation in words.

@@ -110,7 +110,10 @@ impl State {
                 });
             }
             ChangeKind::Lost(count) => self.lost = self.lost.saturating_add(*count),
-            ChangeKind::TickEnded(_) | ChangeKind::TreeHalt(_) | ChangeKind::Key(..) => {}
+            ChangeKind::TickEnded(_)
+            | ChangeKind::TreeHalt(_)
+            | ChangeKind::Key(..)
+            | ChangeKind::LogLine(..) => {}
         }
     }
 

@@ -43,6 +43,8 @@ pub(in crate::monitor) enum ChangeKind {
     Stopping,
     /// Status of the navigation, error code, message.
     Ended(Word, u16, String),
+    /// A line of the log: level, text.
+    LogLine(Word, String),
     Lost(u64),
 }
 
@@ -74,7 +76,8 @@ impl Change {
             | ChangeKind::GoalState(.., text)
             | ChangeKind::GoalEnded(.., text)
             | ChangeKind::Replaced(text)
-            | ChangeKind::Ended(.., text) => text.capacity(),
+            | ChangeKind::Ended(.., text)
+            | ChangeKind::LogLine(_, text) => text.capacity(),
             _ => 0,
         };
         size_of::<Self>() + texts
@@ -100,7 +103,7 @@ impl ChangeKind {
             Self::Key(slot, _) => Key::Name(*slot),
             Self::Sent(ticket, ..) => Key::Sent(*ticket),
             Self::GoalState(ticket, ..) => Key::GoalState(*ticket),
-            Self::GoalEnded(..) | Self::Lost(_) => return None,
+            Self::GoalEnded(..) | Self::LogLine(..) | Self::Lost(_) => return None,
         })
     }
 
@@ -123,6 +126,7 @@ impl ChangeKind {
             Self::Replaced(goal) => json!(["R", goal]),
             Self::Stopping => json!(["S"]),
             Self::Ended(status, code, message) => json!(["E", status, code, message]),
+            Self::LogLine(level, text) => json!(["L", level, text]),
             Self::Lost(count) => json!(["l", count]),
         }
     }

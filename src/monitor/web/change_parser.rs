@@ -93,6 +93,7 @@ impl Fields<'_> {
             "R" => ChangeKind::Replaced(self.string(1)?),
             "S" => ChangeKind::Stopping,
             "E" => ChangeKind::Ended(self.word(1)?, self.count(2)?.try_into().ok()?, self.string(3)?),
+            "L" => ChangeKind::LogLine(self.word(1)?, self.string(2)?),
             "l" => ChangeKind::Lost(self.count(1)?),
             _ => return None,
         })
@@ -128,6 +129,7 @@ mod tests {
             ChangeKind::Replaced(text("id")),
             ChangeKind::Stopping,
             ChangeKind::Ended("failed".into(), 105, text("stuck")),
+            ChangeKind::LogLine("WARN".into(), text("a port is in use")),
             ChangeKind::Lost(9),
         ];
         let changes: Vec<Change> = (5..)

@@ -153,6 +153,7 @@ mod tests {
     use super::*;
     use crate::bt::builder::{leaf, sequence};
     use crate::bt::testing::Scene;
+    use crate::record::event::LogLevel;
     use crate::record::{Stream, Tracer};
 
     const TIMEOUT: Duration = Duration::from_secs(20);
@@ -180,6 +181,7 @@ mod tests {
         stream.set_time(Time::from_millis(500));
         stream.write(Event::Began(Box::new(navigation)));
         tree.tick(Time::from_millis(510)).unwrap();
+        stream.log(LogLevel::Warn, "a port is in use");
         distributor.distribute();
         live.poll();
         let text = live
@@ -191,6 +193,7 @@ mod tests {
             r#"["w",0,1,"1","#,
             r#"["c",2,2]"#,
             r#""keys":["a"]"#,
+            r#"["L","WARN","a port is in use"]"#,
         ] {
             assert!(text.contains(part), "no {part} in {text}");
         }

@@ -114,6 +114,7 @@ impl Translator {
                 error_message,
                 ..
             } => ChangeKind::Ended(status_word(*status).into(), *error_code, error_message.clone()),
+            StoredRecord::LogLine(line) => ChangeKind::LogLine(line.level.name().into(), shorten(&line.text)),
             StoredRecord::Lost(count) => ChangeKind::Lost(*count),
             _ => return None,
         };

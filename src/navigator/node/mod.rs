@@ -228,6 +228,9 @@ impl Node {
         let jobs = JobRegistry::with_cancel_timeout(parameters.settings.cancel_timeout);
         let wake = Arc::clone(&setup.wake);
         let recorder = Recorder::start(&parameters, setup.robots.count() > 1, move || wake.notify_one());
+        if let Some(recorder) = &recorder {
+            recorder.take_log_of(ros.handle());
+        }
         let checks = Checks::new(
             ros.handle().clone(),
             goal_tracker.handle().clone(),

@@ -5,9 +5,10 @@ use crate::msg::service::{Trigger, TriggerResponse};
 use crate::nav::Link;
 use crate::navigator::NavigationRecorder;
 use crate::navigator::parameters::{Parameters, RecorderSettings};
+use crate::record::event::LogLevel;
 use crate::record::stream::Subscribe;
 use crate::record::{FlightRecorder, Occasion, RecordedLink, Stream, Totals};
-use crate::ros::{Ros, RosError, serve_service};
+use crate::ros::{Ros, RosError, RosHandle, serve_service};
 
 /// Number of records that the stream of each of several robots holds. The stream of one robot takes 0.8 MiB.
 const SHARED_CAPACITY: usize = 2048;
@@ -53,6 +54,16 @@ impl Recorder {
             recorder,
             subscribe,
         })
+    }
+
+    /// Adds the lines of the node's log to the stream.
+    pub(super) fn take_log_of(&self, ros: &RosHandle) {
+        let stream = self.stream.clone();
+        ros.on_log_line(move |level, text| {
+            if let Some(level) = LogLevel::of(level) {
+                stream.log(level, text);
+            }
+        });
     }
 
     /// What is to look at the stream.

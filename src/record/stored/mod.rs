@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::codec::{Encoded, StoredValue, encode_payload};
-use super::event::{CommandKind, Event, TopicUsage};
+use super::event::{CommandKind, Event, LogLine, TopicUsage};
 use crate::bt::{HaltReason, NodeIndex, NodeStatus, ScopeId, SlotId, Time};
 use crate::goal::{GoalId, ServerId, TerminalStatus, Ticket};
 use crate::msg::{PoseStamped, Stamp, Transform};
@@ -22,8 +22,8 @@ pub use navigation::{
 };
 pub use notice::{StoredNotice, StoredOutcome};
 
-/// The version of the file format. A reader refuses a newer one.
-pub const VERSION: u32 = 1;
+/// The version of the file format. A reader refuses a newer one. 2: with lines of the log.
+pub const VERSION: u32 = 2;
 
 /// A record and its time.
 pub type TimedRecord = (Time, StoredRecord);
@@ -128,6 +128,7 @@ pub enum StoredRecord {
         took_ns: u64,
         missed: u64,
     },
+    LogLine(LogLine),
     /// Records that the recorder was too slow for.
     Lost(u64),
     /// A record without a stored form.
@@ -237,6 +238,7 @@ impl StoredRecord {
                 topic: *topic,
                 payload: encode_payload(payload),
             },
+            Event::LogLine(line) => Self::LogLine((**line).clone()),
             other => Self::of_name(other),
         }
     }

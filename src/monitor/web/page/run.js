@@ -228,6 +228,7 @@ class Run {
       case "H": this.say(time, null, `the tree is halted: ${record[1]}`, "halted"); break;
       case "R": this.say(time, null, "another goal replaces the goal; the tree continues", ""); break;
       case "E": this.say(time, null, endText({ status: record[1], code: record[2], message: record[3] }), record[1] === "succeeded" ? "success" : record[1] === "failed" ? "failure" : "halted"); break;
+      case "L": this.say(time, null, `[${record[1]}] ${record[2]}`, ""); break;
       case "l": this.say(time, null, `${record[1]} records are missing`, "failure"); break;
     }
   }
