@@ -34,6 +34,8 @@ FAULTY = """<root BTCPP_format="4">
 </root>
 """
 
+#: The token of the web page.
+TOKEN = "the-token-of-this-test"
 #: Threads of the middleware and of the libraries of ROS. Fast DDS has more with other transports.
 OTHER_THREADS = 8
 #: Threads of navtree: two for the process, and three for each robot.
@@ -125,14 +127,25 @@ def test_robots_of_a_parameter_file_have_parameters_of_their_own(start_robots, t
         assert (values[0].double_value, list(values[1].string_array_value)) == (tolerance, ["r1", "a/r2"])
 
 
+def request_of(port, path, method="GET"):
+    """A request to the web page with the token."""
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    return urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method, headers=headers)
+
+
+def read_to_end(stream):
+    """Reads a stream of events until the server ends it."""
+    deadline = time.monotonic() + PATIENCE
+    while stream.read1():
+        assert time.monotonic() < deadline, "the stream does not end"
+
+
 def test_one_page_shows_all_robots_and_acts_on_the_chosen_one(start_robots):
-    token, port = "the-token-of-this-test", free_port()
-    first, second = start_robots(["r1", "r2"], {"monitor_port": port, "monitor_token": token})
+    port = free_port()
+    first, second = start_robots(["r1", "r2"], {"monitor_port": port, "monitor_token": TOKEN})
 
     def ask(path, method="GET"):
-        headers = {"Authorization": f"Bearer {token}"}
-        request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method, headers=headers)
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request_of(port, path, method), timeout=30) as answer:
             return answer.read().decode()
 
     names = ["/r1/bt_navigator", "/r2/bt_navigator"]
@@ -206,8 +219,11 @@ def test_g8_a_robot_whose_thread_fails_is_started_again_while_the_other_drives(
 ):
     trigger, prepared = tmp_path / "fail", tmp_path / "prepared"
     monkeypatch.setenv("NAVTREE_FAULT", f"{thread}:{trigger}")
-    robots = start_robots(["r1", "r2"], program=program_with_faults)
+    port = free_port()
+    robots = start_robots(["r1", "r2"], {"monitor_port": port, "monitor_token": TOKEN}, program_with_faults)
     goals = [drive(stack) for stack in robots]
+    paths = [f"/events?robot=/{name}/bt_navigator" for name in ("r1", "r2")]
+    streams = [urllib.request.urlopen(request_of(port, path), timeout=PATIENCE) for path in paths]
     prepared.write_text("panic")
     prepared.rename(trigger)
     # The robot that reads the file first fails.
@@ -219,6 +235,8 @@ def test_g8_a_robot_whose_thread_fails_is_started_again_while_the_other_drives(
     assert len(stack.robot.controller.cancelled()) == 1
     assert_drives(other, goals[1 - failed])
     stack.node.wait_for_line("ended after a fault; starting it again in 1s")
+    # So that a page does not show the ended robot for ever.
+    read_to_end(streams[failed])
     stack.robot.forget()
     stack.robot.controller.behaviour.duration = 0.1
 
@@ -229,6 +247,8 @@ def test_g8_a_robot_whose_thread_fails_is_started_again_while_the_other_drives(
     wait_for(lambda: stack.node.output.count("active: goals are accepted") == 3, PATIENCE, "the robot to be active again")
     be_ready(stack)
     wait_for(works, PATIENCE, "a goal of the robot to succeed again")
+    with urllib.request.urlopen(request_of(port, paths[failed]), timeout=PATIENCE) as again:
+        assert again.readline() == b"event: run\n"
     assert_drives(other, goals[1 - failed])
     arrive(other, goals[1 - failed])
     stack.node.interrupt()

@@ -147,6 +147,8 @@ where
     }
     if let Some(alive) = visitor.take_events() {
         tokio::select! {
+            // First: the end of a stream that has ended is still to be sent.
+            biased;
             _ = connection => {}
             () = alive.closed() => {}
         }
