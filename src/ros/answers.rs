@@ -21,7 +21,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// The time after which an answer is abandoned: its client is gone, or belongs to another network.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The maximum number of refused answers. It limits the memory for clients that request repeatedly and cannot receive
+/// The maximum number of refused answers of one robot. It limits the memory for clients that request repeatedly and cannot receive
 /// answers and, with a profile of the user, the time on the node's thread.
 const MAX_REFUSED: usize = 64;
 
@@ -214,7 +214,10 @@ impl RefusedAnswers {
         let Attempt::Refused(reason) = robot_name::with(robot.as_ref(), &mut attempt) else {
             return None;
         };
-        let abandoned = (self.0.len() >= MAX_REFUSED).then(|| self.worst()).flatten();
+        let of_robot = self.0.iter().filter(|waiting| waiting.robot == robot);
+        let abandoned = (of_robot.count() >= MAX_REFUSED)
+            .then(|| self.worst(&robot))
+            .flatten();
         let abandoned = abandoned.map(|worst| self.0.swap_remove(worst));
         self.0.push(Waiting {
             robot,
@@ -228,14 +231,10 @@ impl RefusedAnswers {
         abandoned
     }
 
-    /// The answer to drop: of the robot that has most of them, because robots share the room, and of these the one with
-    /// the most refusals. Most likely its client cannot receive.
-    fn worst(&self) -> Option<usize> {
-        let count = |robot: &Robot| self.0.iter().filter(|waiting| waiting.robot == *robot).count();
-        (0..self.0.len()).max_by_key(|index| {
-            let waiting = &self.0[*index];
-            (count(&waiting.robot), waiting.attempts)
-        })
+    /// The answer of a robot to drop: the one with the most refusals. Most likely its client cannot receive.
+    fn worst(&self, robot: &Robot) -> Option<usize> {
+        let of_robot = (0..self.0.len()).filter(|index| self.0[*index].robot == *robot);
+        of_robot.max_by_key(|index| self.0[*index].attempts)
     }
 
     fn next_due(&self) -> Option<Duration> {
@@ -392,7 +391,21 @@ mod tests {
         for _ in 1..MAX_REFUSED {
             assert!(refused.take(robots[0].clone(), never(), FIRST_PAUSE).is_none());
         }
+        refused.take(robots[0].clone(), never(), FIRST_PAUSE);
         let dropped = refused.take(robots[0].clone(), never(), FIRST_PAUSE).unwrap();
         assert_eq!(dropped.robot, robots[0]);
+    }
+
+    #[test]
+    fn the_refused_answers_of_many_robots_are_all_kept() {
+        let mut refused = RefusedAnswers::default();
+        for robot in 0..2 * MAX_REFUSED {
+            let robot = Some(Arc::from(format!("/r{robot}/nav").as_str()));
+            assert!(
+                refused
+                    .take(robot, taken_at(usize::MAX).0, Duration::ZERO)
+                    .is_none()
+            );
+        }
     }
 }

@@ -185,8 +185,9 @@ impl GuardedGoals {
         let record = encode(MAGIC, node).ok_or_else(|| io::Error::other("the node name is too long"))?;
         let first = region * REGION_RECORDS;
         let end = record_offset(first + REGION_RECORDS);
+        // By a write, which never shortens the file: robots start side by side, and another one may lengthen it in between.
         if file.metadata()?.len() < end {
-            file.set_len(end)?;
+            file.write_all_at(&[0], end - 1)?;
         }
         // The guardian has cancelled the goals of an earlier run of this robot.
         clear(file, region)?;
@@ -348,6 +349,30 @@ mod tests {
         assert_eq!(read().len(), 200);
         goals.add(ServerId(7), goal(400));
         assert_eq!(read().len(), 200, "a server without a name");
+    }
+
+    #[test]
+    fn g11_robots_that_start_side_by_side_take_no_region_from_each_other() {
+        for _ in 0..200 {
+            let file = Arc::new(create().unwrap());
+            let lists = GoalLists(Arc::clone(&file));
+            std::thread::scope(|scope| {
+                for robot in 0..4 {
+                    let lists = &lists;
+                    scope.spawn(move || {
+                        let mut goals = lists.list(robot, &format!("/r{robot}/nav")).unwrap();
+                        goals.name_service(FIRST, "/spin/_action/cancel_goal".to_owned());
+                        goals.set([(FIRST, goal(1))]);
+                    });
+                }
+            });
+            let counts: Vec<usize> = read(&file)
+                .unwrap()
+                .iter()
+                .map(|region| region.goals.len())
+                .collect();
+            assert_eq!(counts, [1; 4]);
+        }
     }
 
     #[test]
