@@ -280,7 +280,7 @@ impl MessageOut {
         let whole = ports
             .output(prefix)
             .doc(format!(
-                "The message; {prefix}.x.y=\"{{key}}\" writes single fields."
+                "The message, of 1 MiB as JSON at most; {prefix}.x.y=\"{{key}}\" writes single fields."
             ))
             .bind();
         let fields = paths(ports, prefix)
@@ -335,12 +335,18 @@ impl MessageOut {
         report_fault(cx, port.name(), format!("{}: {fault}", port.name()));
     }
 
-    /// Writes the message. `Err` if a field does not fit its key.
+    /// Writes the message. `Err` if a field does not fit its key, or if the message is null: it was too long.
     pub(super) fn write(
         &self,
         cx: &mut Context<'_>,
         message: &JsonValue,
     ) -> Result<Result<(), String>, Thrown> {
+        if message.is_null() && self.is_wanted() {
+            return Ok(Err(format!(
+                "{}: messages of more than 1 MiB as JSON do not reach trees: read this one in a node of its own",
+                self.name
+            )));
+        }
         let whole = self
             .whole
             .slot()

@@ -136,6 +136,17 @@ mod tests {
     }
 
     #[test]
+    fn a_response_that_was_too_long_fails_the_leaf_that_wants_it() {
+        for (wanted, status) in [("", Success), (r#"response="{all}""#, Failure)] {
+            let mut bench = Bench::new(&format!(
+                r#"<RosService service_name="map" service_type="nav_msgs/srv/GetMap" {wanted}/>"#
+            ));
+            bench.service::<JsonService>("map", |_| Some(JsonValue::Null));
+            assert_eq!(bench.run(3), status, "{wanted}");
+        }
+    }
+
+    #[test]
     fn the_success_field_must_be_a_boolean_of_the_response() {
         for (success, fault) in [
             ("success", None),

@@ -48,9 +48,33 @@ pub(super) fn default_of<T: Default + serde::Serialize>() -> Option<JsonValue> {
     serde_json::to_value(T::default()).ok()
 }
 
-/// Converts one of r2r's structs to a JSON payload. NaN and infinite numbers become null.
+/// The maximum length of a message as JSON text, in bytes. As a value it takes 24 times that and more: an occupancy grid
+/// of 4,000 times 4,000 cells took more than a gigabyte, and seconds of the node's thread.
+const MAX_TEXT: usize = 1 << 20;
+
+/// Converts one of r2r's structs to a JSON payload. NaN and infinite numbers become null. A message longer than
+/// [`MAX_TEXT`] becomes null, which fails the leaf that wants it.
 pub(super) fn to_json<T: r2r::WrappedTypesupport>(message: &T) -> Payload {
-    Payload::new(serde_json::to_value(message).unwrap_or_default())
+    let fits = serde_json::to_writer(Room(MAX_TEXT), message).is_ok();
+    let value = fits.then(|| serde_json::to_value(message).ok()).flatten();
+    Payload::new(value.unwrap_or_default())
+}
+
+/// A writer that fails after this number of bytes, and keeps none of them.
+struct Room(usize);
+
+impl std::io::Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self
+            .0
+            .checked_sub(bytes.len())
+            .ok_or(std::io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Refuses values that were lost in the conversion to a message: unknown field names, and numbers beyond the range of
@@ -145,6 +169,18 @@ mod tests {
     type Image = r2r::sensor_msgs::msg::Image;
     type Path = r2r::nav_msgs::msg::Path;
     type Range = r2r::sensor_msgs::msg::Range;
+
+    #[test]
+    fn g1_a_message_that_is_too_long_for_a_tree_is_null() {
+        let of_length = |length: usize| {
+            let image = Image {
+                data: vec![7; length],
+                ..Image::default()
+            };
+            to_json(&image).get::<JsonValue>().unwrap().is_null()
+        };
+        assert_eq!([1000, MAX_TEXT].map(of_length), [false, true]);
+    }
 
     #[test]
     fn json_that_does_not_fit_is_an_error_with_its_field_and_no_panic() {
