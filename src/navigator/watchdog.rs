@@ -104,7 +104,9 @@ impl Watchdog {
             );
             (self.cancel_all_goals)();
             let (jobs, heartbeat) = (self.jobs.clone(), self.heartbeat.clone());
-            let cancel_jobs = move || cancel_without_ticks(goal, &heartbeat, &jobs, || ());
+            // Without another look at the cancel: the leaves are halted, and the tick thread, which may have answered in
+            // between and begun with the next goal, has to know.
+            let cancel_jobs = move || cancel_jobs(goal, &heartbeat, &jobs);
             // Wakers and destructors of a user's executor may take long, and this thread has other duties.
             let started = std::thread::Builder::new()
                 .name("cancel-jobs".to_owned())
@@ -129,6 +131,10 @@ pub fn cancel_without_ticks(
         return;
     }
     cancel_all_goals();
+    cancel_jobs(goal, heartbeat, jobs);
+}
+
+fn cancel_jobs(goal: NavigationId, heartbeat: &Heartbeat, jobs: &JobRegistry) {
     jobs.cancel_all();
     // Not earlier: when the tick thread reads this, the goals and jobs of its tree must be cancelled.
     heartbeat.cancelled_externally(goal);

@@ -748,6 +748,25 @@ fn g6_a_tree_whose_goals_were_cancelled_externally_is_halted_and_its_client_gets
 }
 
 #[test]
+fn g6_the_tick_thread_knows_of_halted_leaves_although_it_began_with_the_next_goal_in_between() {
+    let remote = Remote::new();
+    let heartbeat = Heartbeat::default();
+    heartbeat.begin();
+    heartbeat.set_goal(navigation(1));
+    heartbeat.cancel_requested(navigation(1));
+    let tick_thread = heartbeat.clone();
+    let next_goal = move || tick_thread.set_goal(navigation(2));
+    let limit = Duration::from_millis(1);
+    let mut watchdog = Watchdog::new(heartbeat.clone(), remote.jobs.clone(), limit, |_| (), next_goal);
+    let deadline = Instant::now() + TIMEOUT;
+    while !heartbeat.is_cancelled_externally() {
+        assert!(Instant::now() < deadline);
+        watchdog.check();
+        std::thread::yield_now();
+    }
+}
+
+#[test]
 fn a_watchdog_without_a_limit_reports_nothing() {
     let (sender, reports) = channel();
     let remote = Remote::new();

@@ -66,6 +66,9 @@ impl Checks {
                     .fail(&format!("the watchdog panicked: {}", panic_text(&*panic)));
             }
         }
+        if self.has_failed {
+            self.next_check = now + self.watchdog.period();
+        }
         match &self.recorder {
             Some(recorder) => {
                 if self.next_look <= soon {
