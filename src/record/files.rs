@@ -37,6 +37,9 @@ impl DiskState {
     }
 }
 
+/// The size of the file with which the disk is probed, in bytes.
+const PROBE_SIZE: usize = 1 << 16;
+
 impl RecordingFiles {
     /// Writes nothing, but finds out whether it could.
     ///
@@ -49,9 +52,11 @@ impl RecordingFiles {
         let path = self
             .directory
             .join(format!("probe-{}-{number}.{PART}", std::process::id()));
-        fs::create_dir_all(&self.directory)
-            .and_then(|()| File::create(&path))
-            .and_then(|_| fs::remove_file(&path))
+        // A full disk may still take an empty file.
+        let written = fs::create_dir_all(&self.directory).and_then(|()| fs::write(&path, [0; PROBE_SIZE]));
+        let removed = fs::remove_file(&path);
+        written
+            .and(removed)
             .map_err(|error| format!("{}: {error}", self.directory.display()))
     }
 

@@ -247,6 +247,7 @@ impl Collector {
 
     /// Writes a recording, now or when the writer has a place.
     fn write(&mut self, recording: Arc<MemoryRecording>, reply: Reply) {
+        self.write_waiting();
         if self.waiting.len() >= MAX_WAITING {
             return reply(Err("the disk has not finished the recordings before".to_owned()));
         }

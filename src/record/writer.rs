@@ -96,6 +96,8 @@ impl Writer {
                 }
                 Some(Job::Part(job, _place)) => {
                     if let Err(error) = part.take(job, &files) {
+                        // Until a recording is written, no result names one.
+                        disk.set_failed(true);
                         tracing::warn!("the file of the running navigation is not written: {error}");
                     }
                     must_begin(&mut part, &taken);

@@ -102,6 +102,23 @@ fn a_slow_part_does_not_refuse_the_recording_of_the_end() {
     writer.finish();
 }
 
+#[test]
+fn g8_no_result_names_a_recording_while_the_disk_is_full() {
+    let folder = Folder::new("full-disk");
+    let recording = recording();
+    let [_, begun] = folder.0.part_paths(&recording);
+    std::os::unix::fs::symlink("/dev/full", &begun).unwrap();
+    let disk = DiskState::default();
+    let writer = Writer::new(folder.0.clone(), disk.clone());
+    pass_on(&writer, &recording);
+    let deadline = std::time::Instant::now() + TIMEOUT;
+    while !disk.has_failed() {
+        assert!(std::time::Instant::now() < deadline);
+        thread::yield_now();
+    }
+    writer.finish();
+}
+
 /// Writes the records of a failed navigation. Returns the path of its recording.
 fn fail(stream: &Stream, files: &RecordingFiles, number: u8) -> PathBuf {
     let mut tree = Scene::new(leaf("AlwaysFailure")).compile().unwrap();
