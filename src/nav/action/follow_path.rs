@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bt::{Context, Input, Output, Ports, Text, Thrown};
 use crate::msg::action as actions;
 use crate::msg::{Header, Path, TrackingFeedback};
-use crate::nav::action_node::{ActionNode, GoalOf, Refusal};
+use crate::nav::action_node::{ActionNode, GoalOf, GoalOutcome, Refusal, ResultOf};
 use crate::nav::tracking::Tracker;
 
 /// Sends a path to the controller server.
@@ -115,6 +115,23 @@ impl ActionNode for FollowPath {
         match self.tracker.track(cx, &path)? {
             Some(feedback) => self.tracking_feedback.set(cx, Arc::new(feedback)),
             None => Ok(()),
+        }
+    }
+
+    fn finished(
+        &self,
+        cx: &mut Context<'_>,
+        _ending: &GoalOutcome<'_, ResultOf<Self>>,
+    ) -> Result<(), Thrown> {
+        self.halted(cx);
+        Ok(())
+    }
+
+    /// Without it, `IsWithinPathTrackingBounds` would count an error on this path as one on the next path, and fail before
+    /// this leaf could measure again.
+    fn halted(&self, cx: &mut Context<'_>) {
+        if let Some(slot) = self.tracking_feedback.slot() {
+            cx.empty(slot);
         }
     }
 }
@@ -317,5 +334,24 @@ mod tests {
         bench.run(1);
         let feedback = bench.object::<TrackingFeedback>("tracking").unwrap();
         assert_eq!(feedback.position_tracking_error, 0.5);
+    }
+
+    #[test]
+    fn g4_tracking_feedback_ends_with_its_path() {
+        let mut bench = Bench::new(
+            r#"<ReactiveSequence>
+                 <IsWithinPathTrackingBounds max_error_left="0.2" max_error_right="0.2"
+                   tracking_feedback="{tracking}"/>
+                 <FollowPath path="{path}" tracking_feedback="{tracking}"/>
+               </ReactiveSequence>"#,
+        );
+        bench.action::<FollowPath>(SERVER, |_| Plan::success().after(100));
+        bench.set("path", path(1.0));
+        bench.transform("map", "base_link", Pose::planar(0.25, 0.5, 0.0));
+        assert_eq!(bench.run(10), Failure, "the robot is beside its path");
+        assert!(bench.object::<TrackingFeedback>("tracking").is_none());
+        bench.transform("map", "base_link", Pose::planar(0.25, 0.0, 0.0));
+        assert_eq!(bench.run(50), Success, "the next navigation");
+        assert!(bench.object::<TrackingFeedback>("tracking").is_none());
     }
 }
