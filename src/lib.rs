@@ -47,6 +47,8 @@ mod robot_name;
 mod rooms_tests;
 #[cfg(feature = "ros")]
 pub mod ros;
+#[cfg(test)]
+mod shared_trees;
 pub mod sim;
 mod sync;
 mod worker;

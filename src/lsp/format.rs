@@ -164,7 +164,7 @@ impl Formatter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
     use proptest::prelude::*;
 
@@ -253,11 +253,8 @@ mod tests {
     #[test]
     fn the_trees_of_this_repository_keep_their_meaning() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let shared = root.ancestors().map(|place| place.join("shared/corpus"));
-        let mut waiting: Vec<PathBuf> = shared
-            .chain([root.join("behavior_trees")])
-            .filter(|it| it.is_dir())
-            .collect();
+        let mut waiting = vec![root.join("behavior_trees")];
+        waiting.extend(crate::shared_trees::folder("corpus"));
         let mut count = 0;
         while let Some(path) = waiting.pop() {
             if path.is_dir() {

@@ -92,8 +92,7 @@ fn trees() -> Vec<(String, NavigatorKind, Arc<TreeDef>)> {
         (own.clone(), ToPose, "navigate_to_pose.xml"),
         (own, ThroughPoses, "navigate_through_poses.xml"),
     ];
-    let nav2 = root.join("../shared/corpus/nav2_jazzy");
-    if nav2.is_dir() {
+    if let Some(nav2) = crate::shared_trees::folder("corpus/nav2_jazzy") {
         files.extend([
             (
                 nav2.clone(),
@@ -111,8 +110,6 @@ fn trees() -> Vec<(String, NavigatorKind, Arc<TreeDef>)> {
                 "navigate_w_recovery_and_replanning_only_if_path_becomes_invalid.xml",
             ),
         ]);
-    } else {
-        eprintln!("without Nav2's trees: {} does not exist", nav2.display());
     }
     let texts = [
         format!(
