@@ -60,6 +60,8 @@ pub enum ProblemKind {
     EmptyScript,
     /// A `\` before the end of a line of a script.
     LineContinuation,
+    /// A text in double quotes in a script.
+    DoubleQuotes,
     /// An empty attribute of an optional port in version 3, which counts as not given.
     EmptyInput,
     /// An output port in version 3 with a key without braces.
@@ -140,6 +142,7 @@ impl Problem {
                 | ProblemKind::UnfitNumber
                 | ProblemKind::EmptyScript
                 | ProblemKind::LineContinuation
+                | ProblemKind::DoubleQuotes
                 | ProblemKind::EmptyInput
                 | ProblemKind::BareOutput
                 | ProblemKind::MissingInput

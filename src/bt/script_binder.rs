@@ -9,7 +9,7 @@ use super::definition::Span;
 use super::literal_checks::{ScriptOperand, WrittenLiteral};
 use super::problem::{Problem, ProblemKind};
 use super::scope::Scopes;
-use super::script::{Access, Names, Script, ScriptResult};
+use super::script::{Access, Names, Outdated, Script, ScriptResult};
 use super::spec::AttributeSpec;
 use super::value::Value;
 
@@ -26,20 +26,11 @@ pub(crate) fn compile_script(
         scope,
         scopes,
         attribute,
-        continuation: None,
+        outdated: Vec::new(),
     };
     let compiled = Script::compile(&attribute.value, enums, &mut names);
-    if let Some(span) = names.continuation {
-        let message = format!(
-            "script in `{}`: BehaviorTree.CPP takes a `\\` before the end of a line in 4.5 to 4.8 only",
-            attribute.name
-        );
-        let problem = Problem::new(ProblemKind::LineContinuation, span, message);
-        let mut problem = problem.help("remove the `\\`: a script may have several lines");
-        if span != attribute.value_span {
-            problem = problem.change(Change::Write(span, String::new()), Confidence::Sure);
-        }
-        problems.push(problem);
+    for (form, range) in names.outdated {
+        problems.push(outdated(attribute, form, range));
     }
     let (span, message) = match compiled {
         Ok(script) => match script.mismatch(result) {
@@ -55,12 +46,43 @@ pub(crate) fn compile_script(
     None
 }
 
+/// The problem of a form that only earlier versions of BehaviorTree.CPP take, and its fix if there is one.
+fn outdated(attribute: &AttributeSpec<'_>, form: Outdated, range: Range<usize>) -> Problem {
+    let (kind, what, instead, help) = match form {
+        Outdated::LineContinuation => (
+            ProblemKind::LineContinuation,
+            "a `\\` before the end of a line in 4.5 to 4.8 only",
+            Some(String::new()),
+            "remove the `\\`: a script may have several lines",
+        ),
+        Outdated::DoubleQuotes => {
+            let text = attribute.value.get(range.start + 1..range.end - 1);
+            let text = text.filter(|text| !text.contains('\''));
+            (
+                ProblemKind::DoubleQuotes,
+                "a text in double quotes up to 4.8 only",
+                text.map(|text| format!("'{text}'")),
+                "write the text in single quotes",
+            )
+        }
+    };
+    let span = attribute.part(range);
+    let message = format!("script in `{}`: BehaviorTree.CPP takes {what}", attribute.name);
+    let problem = Problem::new(kind, span, message).help(help);
+    match instead {
+        Some(text) if span != attribute.value_span => {
+            problem.change(Change::Write(span, text), Confidence::Sure)
+        }
+        _ => problem,
+    }
+}
+
 struct ScriptNames<'n> {
     scope: ScopeId,
     scopes: &'n mut Scopes,
     attribute: &'n AttributeSpec<'n>,
-    /// The place of a `\` before the end of a line.
-    continuation: Option<Span>,
+    /// The first place of each form that only earlier versions of BehaviorTree.CPP take.
+    outdated: Vec<(Outdated, Range<usize>)>,
 }
 
 /// The entry of a key that is named at a place.
@@ -112,7 +134,7 @@ impl Names for ScriptNames<'_> {
             .calculate(ScriptOperand { slot, operator, span });
     }
 
-    fn continues(&mut self, range: Range<usize>) {
-        self.continuation = Some(self.attribute.part(range));
+    fn outdated(&mut self, form: Outdated, range: Range<usize>) {
+        self.outdated.push((form, range));
     }
 }

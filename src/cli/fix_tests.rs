@@ -206,6 +206,18 @@ fn table() -> Vec<(&'static str, String, String)> {
             "<Script code=\"a := 1; \\\n b := 2\"/>",
             "<Script code=\"a := 1; \n b := 2\"/>",
         ),
+        of(
+            "NT0604",
+            &tree,
+            "<Script code='a := \"x\"; b := \"y z\"'/>",
+            "<Script code='a := &apos;x&apos;; b := &apos;y z&apos;'/>",
+        ),
+        of(
+            "NT0604",
+            &tree,
+            "<Script code=\"a := &quot;x&quot;\"/>",
+            "<Script code=\"a := &apos;x&apos;\"/>",
+        ),
     ]
 }
 

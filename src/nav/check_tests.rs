@@ -96,6 +96,32 @@ fn a_script_may_continue_a_line_with_a_backslash() {
     );
 }
 
+/// As BehaviorTree.CPP 4.0 to 4.8 take them.
+#[test]
+fn a_script_may_have_texts_in_double_quotes() {
+    let warning =
+        "warning[NT0604]: script in `code`: BehaviorTree.CPP takes a text in double quotes up to 4.8 only";
+    check(
+        4,
+        &[
+            (
+                "<Script code='a := \"x\"; b := \"y\"'/>",
+                &[&format!("2:20: {warning}")],
+            ),
+            (
+                "<Script code='a := \"it&apos;s\"'/>",
+                &[&format!("2:20: {warning}")],
+            ),
+            (
+                "<Script code='a := \"x'/>",
+                &[
+                    "2:20: error[NT0601]: script in `code`: this text has no closing quote: write texts in single quotes, 'like this'",
+                ],
+            ),
+        ],
+    );
+}
+
 /// `Switch` is another name of ReactiveFallback. With the ports of BehaviorTree.CPP's `Switch2` to `Switch6` it is meant as one
 /// of them, with any number of ports.
 #[test]

@@ -158,6 +158,7 @@ codes! {
     601 BadScript Error "A script cannot be compiled."
     602 EmptyScript Warning "A `<Script code=\"\"/>` does nothing and succeeds."
     603 LineContinuation Warning "A script has a `\\` before the end of a line. BehaviorTree.CPP 4.5 to 4.8 ignore it; other versions refuse it."
+    604 DoubleQuotes Warning "A script has a text in double quotes. BehaviorTree.CPP up to 4.8 takes it; later versions refuse it."
 }
 "Behaviour" {
     701 Unreachable Warning "A child is never ticked, because one before it always decides."

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::ScriptError;
 use super::program::{AssignOperator, Binary, Comparison};
+use super::{Outdated, ScriptError};
 
 /// The kind of a token. Texts and names are read from the bytes of the script.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -53,6 +53,8 @@ pub(super) struct Lexer<'t> {
     at: usize,
     /// The first `\` before the end of a line.
     continuation: Option<usize>,
+    /// The first text in double quotes.
+    double_quoted: Option<Range<usize>>,
 }
 
 impl<'t> Lexer<'t> {
@@ -61,12 +63,18 @@ impl<'t> Lexer<'t> {
             text,
             at: 0,
             continuation: None,
+            double_quoted: None,
         }
     }
 
-    /// The place of the first `\` before the end of a line, among the tokens so far.
-    pub(super) fn continuation(&self) -> Option<Range<usize>> {
-        self.continuation.map(|at| at..at + 1)
+    /// The first place of each form that only earlier versions of BehaviorTree.CPP take, among the tokens so far.
+    pub(super) fn outdated(&self) -> impl Iterator<Item = (Outdated, Range<usize>)> + use<> {
+        let continuation = self
+            .continuation
+            .map(|at| (Outdated::LineContinuation, at..at + 1));
+        let double_quoted = self.double_quoted.clone();
+        let double_quoted = double_quoted.map(|range| (Outdated::DoubleQuotes, range));
+        continuation.into_iter().chain(double_quoted)
     }
 
     /// Skips blanks. BehaviorTree.CPP 4.5 to 4.8 skip a `\` before the end of a line too.
@@ -94,8 +102,15 @@ impl<'t> Lexer<'t> {
         };
         match first {
             b'0'..=b'9' => self.number(start),
-            b'\'' => match self.text[start + 1..].find('\'') {
-                Some(length) => Ok(self.token(TokenKind::Text, start, length + 2)),
+            // BehaviorTree.CPP 4.0 to 4.8 take double quotes too. There is no escape.
+            quote @ (b'\'' | b'"') => match self.text[start + 1..].find(char::from(*quote)) {
+                Some(length) => {
+                    let text = self.token(TokenKind::Text, start, length + 2);
+                    if *quote == b'"' {
+                        self.double_quoted.get_or_insert(text.start..text.end);
+                    }
+                    Ok(text)
+                }
                 None => Err(error(
                     "this text has no closing quote: write texts in single quotes, 'like this'",
                     start..self.text.len(),
@@ -174,7 +189,6 @@ impl<'t> Lexer<'t> {
             ';' => TokenKind::Semicolon,
             _ => {
                 let help = match first {
-                    '"' => ": write texts in single quotes",
                     '{' | '}' => ": in a script, write keys without braces",
                     '.' => ": a number needs a digit before the point; `..` joins texts",
                     '%' => ": there is no remainder operator",
@@ -317,6 +331,7 @@ mod tests {
                 vec![TokenKind::Boolean(true), TokenKind::Boolean(false), Name],
             ),
             ("'a b' 'two\nlines' ''", vec![TokenKind::Text; 3]),
+            (r#""it's" 'a "b"' """#, vec![TokenKind::Text; 3]),
             (" \t\r\n", vec![]),
             ("a@b", vec![Name, Name]),
         ] {
@@ -377,7 +392,7 @@ mod tests {
             (".5", "."),
             ("a.b", "."),
             ("x := 'open", "'open"),
-            ("\"x\"", "\""),
+            ("\"x", "\"x"),
             ("{x}", "{"),
             ("5 % 2", "%"),
             ("é", "é"),

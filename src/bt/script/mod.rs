@@ -45,8 +45,17 @@ pub trait Names {
     /// operation.
     fn calculates(&mut self, _slot: SlotId, _operator: &'static str, _range: Range<usize>) {}
 
-    /// Reports a `\` before the end of a line, at the place `range`.
-    fn continues(&mut self, _range: Range<usize>) {}
+    /// Reports the first place `range` of a form that only earlier versions of BehaviorTree.CPP take.
+    fn outdated(&mut self, _form: Outdated, _range: Range<usize>) {}
+}
+
+/// A form that only earlier versions of BehaviorTree.CPP take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outdated {
+    /// A `\` before the end of a line.
+    LineContinuation,
+    /// A text in double quotes.
+    DoubleQuotes,
 }
 
 /// The use of the value of a script's last expression.

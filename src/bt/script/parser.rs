@@ -81,8 +81,8 @@ impl<'p> Parser<'p> {
     /// Parses the whole text.
     pub(super) fn script(mut self) -> Result<Program, ScriptError> {
         self.statements().map_err(|error| *error)?;
-        if let Some(range) = self.lexer.continuation() {
-            self.names.continues(range);
+        for (form, range) in self.lexer.outdated() {
+            self.names.outdated(form, range);
         }
         Ok(self.program)
     }
