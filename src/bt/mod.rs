@@ -88,7 +88,7 @@ pub use port_range::PortRange;
 pub use problem::{Problem, ProblemKind};
 pub use queue::Queue;
 pub use random::instance_seed;
-pub use registry::{NodeType, Registry, RegistryError, is_model_name, is_port_name};
+pub use registry::{NodeType, Registry, RegistryError, is_model_name, is_port_name, to_model_name};
 pub use resource::{Resource, Resources};
 pub use run::Memory;
 pub(crate) use scope::{PortText, port_text};

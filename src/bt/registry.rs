@@ -371,6 +371,12 @@ pub fn is_model_name(name: &str) -> bool {
     !name.is_empty() && name != "Root" && name != "root" && !name.bytes().any(is_forbidden)
 }
 
+/// The valid name that is most like the name of a node type or a tree, if there is one.
+pub fn to_model_name(name: &str) -> Option<String> {
+    let plain = name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' });
+    Some(plain.collect()).filter(|plain: &String| is_model_name(plain))
+}
+
 /// Whether a text is a valid port name: it begins with an ASCII letter. Any other attribute is metadata.
 pub fn is_port_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic())

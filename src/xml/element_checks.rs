@@ -1,6 +1,6 @@
 //! Checks the names, kinds and attributes of elements, as far as no port or key is involved.
 
-use crate::bt::{Dialect, PortText, SubTreeForm, is_model_name, port_text};
+use crate::bt::{Dialect, PortText, SubTreeForm, is_model_name, port_text, to_model_name};
 
 use super::code::Code;
 use super::diagnostic::Diagnostic;
@@ -35,12 +35,8 @@ impl<'d> Builder<'_, 'd> {
             None => "is reserved".to_owned(),
         };
         let message = format!("the name `{name}` of a {owner} {cause}; BehaviorTree.CPP 4.10 refuses it");
-        let plain: String = name
-            .chars()
-            .map(|c| if c.is_alphanumeric() { c } else { '_' })
-            .collect();
         let mut problem = Diagnostic::new(Code::BadTreeName, span, message);
-        if is_model_name(&plain) {
+        if let Some(plain) = to_model_name(name) {
             problem = problem.help(format!("write `{plain}`, here and where the {owner} is used"));
         }
         self.diagnostics.push(problem);

@@ -13,6 +13,7 @@
 //! | an output `a="key"` | `a="{key}"` |
 //! | an empty optional input, which counts as not given | removed |
 //! | `<Action ID="X"/>` under a `ReactiveSequence` | `<X/>`: BehaviorTree.CPP 4 refuses the other form there |
+//! | a tree ID with a space, as `Open Gripper` | `Open_Gripper`, and a note: BehaviorTree.CPP 4.10 refuses the space |
 //! | `BlackboardCheckInt` and its kin | a reactive node with a `ScriptCondition`, and notes |
 //!
 //! A file without a version, and without an element or attribute that only one version has, runs as version 4 and is
@@ -26,9 +27,11 @@ mod blackboard_check;
 mod edits;
 mod subtree;
 
+use std::collections::{HashMap, HashSet};
+
 use edits::Edits;
 
-use crate::bt::{Dialect, Direction, PortText, Registry, is_model_name, port_text};
+use crate::bt::{Dialect, Direction, PortText, Registry, is_model_name, port_text, to_model_name};
 
 use super::code::Code;
 use super::diagnostic::{Diagnostic, Diagnostics};
@@ -54,6 +57,7 @@ pub fn convert(document: &Document, registry: &Registry, diagnostics: &mut Diagn
         registry,
         undecided: Format::decided(document).is_none(),
         edits: Edits::default(),
+        renamed_trees: HashSet::new(),
         diagnostics,
         refused: false,
     };
@@ -68,6 +72,8 @@ struct Converter<'c> {
     /// Nothing in the file determines its version. It runs as version 4.
     undecided: bool,
     edits: Edits,
+    /// The trees that get another name, by their old names.
+    renamed_trees: HashSet<&'c str>,
     diagnostics: &'c mut Diagnostics,
     refused: bool,
 }
@@ -112,7 +118,10 @@ impl<'c> Converter<'c> {
                 self.edits.replace(end..end, " BTCPP_format=\"4\"");
             }
         }
-        let mut trees = std::collections::HashMap::new();
+        if let Some(main) = root.attribute("main_tree_to_execute") {
+            self.tree_name(root, main);
+        }
+        let mut trees = HashMap::new();
         for child in root.children() {
             match child.name() {
                 "include" => self.note(child.name_span(), "the included file has to be converted too"),
@@ -133,7 +142,15 @@ impl<'c> Converter<'c> {
                         self.refused = true;
                         self.diagnostics.push(problem);
                     }
+                    if let Some(id) = child.attribute("ID") {
+                        self.tree_name(root, id);
+                    }
                     for element in child.subtree().skip(1) {
+                        if let ("SubTree" | "SubTreePlus", Some(id)) =
+                            (element.name(), element.attribute("ID"))
+                        {
+                            self.tree_name(root, id);
+                        }
                         self.node(element);
                     }
                 }
@@ -143,17 +160,49 @@ impl<'c> Converter<'c> {
                     let subtrees = child
                         .children()
                         .filter(|entry| entry.name().starts_with("SubTree"));
-                    for entry in subtrees.filter(|entry| entry.children().next().is_some()) {
-                        self.note(
-                            entry.name_span(),
-                            "version 4 looks at this model: a subtree that does not give a port gets its default, or is \
-                             refused where there is none",
-                        );
+                    for entry in subtrees {
+                        if let Some(id) = entry.attribute("ID") {
+                            self.tree_name(root, id);
+                        }
+                        if entry.children().next().is_some() {
+                            self.note(
+                                entry.name_span(),
+                                "version 4 looks at this model: a subtree that does not give a port gets its default, or \
+                                 is refused where there is none",
+                            );
+                        }
                     }
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Writes a name that version 4.10 takes, where a tree is named. Each file gets the same name for a tree.
+    fn tree_name(&mut self, root: Element<'c>, attribute: Attribute<'c>) {
+        let name = attribute.value();
+        if name.is_empty() || is_model_name(name) {
+            return;
+        }
+        let span = attribute.value_span();
+        let trees = || root.children().filter(|child| child.name() == "BehaviorTree");
+        let is_taken = |plain: &String| trees().any(|tree| tree.value("ID") == Some(plain));
+        let Some(plain) = to_model_name(name).filter(|plain| !is_taken(plain)) else {
+            let message = format!("version 4 has no tree with the name `{name}`");
+            return self.refuse(
+                span,
+                message,
+                "give the tree a name without spaces and special characters",
+            );
+        };
+        if self.renamed_trees.insert(name) {
+            let message = format!(
+                "the tree `{name}` becomes `{plain}`, because BehaviorTree.CPP 4.10 refuses its name; other files get the \
+                 same name, and programs that start the tree need it too"
+            );
+            self.note(span, message);
+        }
+        self.replace(span, plain);
     }
 
     fn node(&mut self, element: Element<'c>) {
@@ -207,17 +256,16 @@ impl<'c> Converter<'c> {
             }
             return;
         };
-        if !is_model_name(id) {
-            let message = format!("version 4 has no node with the name `{id}`");
+        // BehaviorTree.CPP 4.10 takes any name in the explicit form, but refuses that form in a ReactiveSequence.
+        let is_compact = is_in_reactive_sequence(element) && !id.starts_with("BlackboardCheck");
+        if is_compact && !is_model_name(id) {
+            let message = format!("version 4 takes no node with the name `{id}` in a `ReactiveSequence`");
             self.refuse(
                 attribute.value_span(),
                 message,
-                "register it under a name without spaces and special characters",
+                "put it into a `<Sequence>`, or register it under a name without spaces and special characters",
             );
-        } else if is_in_reactive_sequence(element)
-            && !id.starts_with("BlackboardCheck")
-            && id.starts_with(|first: char| first.is_ascii_alphabetic())
-        {
+        } else if is_compact && id.starts_with(|first: char| first.is_ascii_alphabetic()) {
             self.rename(element, name);
             self.remove(attribute);
         } else if name != id {
@@ -541,8 +589,8 @@ mod tests {
             ),
             ("<A x='{=}'/>", "in version 3 this is the key `=`"),
             (
-                "<Action ID='My Node'/>",
-                "version 4 has no node with the name `My Node`",
+                "<ReactiveSequence><Action ID='My Node'/></ReactiveSequence>",
+                "version 4 takes no node with the name `My Node` in a `ReactiveSequence`",
             ),
             (
                 "<ReactiveFallback/>",
@@ -579,6 +627,37 @@ mod tests {
         let twice =
             "<root><BehaviorTree ID='T'><A/></BehaviorTree><BehaviorTree ID='T'><B/></BehaviorTree></root>";
         assert_eq!(run(twice).0, None);
+    }
+
+    #[test]
+    fn names_with_spaces_are_written_as_version_4_takes_them() {
+        let node = "<Sequence><Action ID='My Node'/></Sequence>";
+        assert_eq!(of(node), (node.to_owned(), Vec::new()));
+        let (converted, reports) = run(
+            "<root BTCPP_format='3' main_tree_to_execute='To the dock'><BehaviorTree ID='To the dock'>\
+             <SubTree ID='Open: 1'/></BehaviorTree><BehaviorTree ID='Open: 1'><A/></BehaviorTree>\
+             <TreeNodesModel><SubTree ID='Open: 1'/></TreeNodesModel></root>",
+        );
+        assert_eq!(
+            converted.as_deref(),
+            Some(
+                "<root BTCPP_format='4' main_tree_to_execute='To_the_dock'><BehaviorTree ID='To_the_dock'>\
+                 <SubTree ID='Open__1'/></BehaviorTree><BehaviorTree ID='Open__1'><A/></BehaviorTree>\
+                 <TreeNodesModel><SubTree ID='Open__1'/></TreeNodesModel></root>"
+            )
+        );
+        assert_eq!(reports.len(), 2, "{reports:?}");
+        assert!(
+            reports[0].contains("the tree `To the dock` becomes `To_the_dock`"),
+            "{reports:?}"
+        );
+        for other in ["<BehaviorTree ID='a_b'><A/></BehaviorTree>", ""] {
+            let tree = "<root BTCPP_format='3'><BehaviorTree ID='a b'><A/></BehaviorTree>";
+            assert_eq!(
+                run(&format!("{tree}{other}</root>")).0.is_none(),
+                !other.is_empty()
+            );
+        }
     }
 
     #[test]
