@@ -393,7 +393,14 @@ impl<'l> Loader<'l> {
             let source = documents.sources.get(documents.entry()?.file())?;
             let identity = self.files.identity(Path::new(source.name()));
             let is_used = |id: &str| self.used.contains(&(identity.clone(), id.to_owned()));
-            return misstated_main(documents, forest).or_else(|| several_trees(documents, forest, is_used));
+            let mut misstated = misstated_main(documents, forest);
+            // Where another file runs a tree of this one, the attribute has no effect.
+            if let Some(problem) = &mut misstated
+                && self.used.iter().any(|(file, _)| *file == identity)
+            {
+                problem.severity = problem.severity.min(Severity::Warning);
+            }
+            return misstated.or_else(|| several_trees(documents, forest, is_used));
         };
         let span = documents.entry()?.root()?.name_span();
         (!forest.spec.trees.contains_key(main)).then(|| no_such_tree(main, span, forest))
@@ -697,6 +704,32 @@ mod tests {
             lines_of(&["third.xml"], Some("Thrid")),
             ["third.xml:1:2: error[NT0215]: there is no tree `Thrid`"]
         );
+    }
+
+    /// BehaviorTree.CPP looks at the attribute of the first file only, and only if the program names no tree.
+    #[test]
+    fn a_wrong_main_tree_of_a_file_that_others_use_is_a_warning() {
+        let registry = registry();
+        let root = |main: &str, id: &str, node: &str| {
+            format!(
+                "<root BTCPP_format='4' main_tree_to_execute='{main}'><BehaviorTree ID='{id}'>{node}</BehaviorTree></root>"
+            )
+        };
+        let [main, part] = [
+            root("Main", "Main", "<SubTree ID='Part'/>"),
+            root(" Part", "Part", "<IsDay/>"),
+        ];
+        let files = memory(&[("main.xml", &main), ("part.xml", &part)]);
+        let check = |beside: &[PathBuf]| {
+            let loader = Loader::new(&registry)
+                .files(&files, AmentIndex::default())
+                .beside(beside);
+            let checked = loader.check_files(&[Path::new("part.xml")]);
+            lines(&checked.diagnostics, &checked.sources)
+        };
+        let place = |severity: &str| format!("part.xml:1:46: {severity}[NT0215]: there is no tree ` Part`");
+        assert_eq!(check(&[]), [place("error")]);
+        assert_eq!(check(&["main.xml".into(), "part.xml".into()]), [place("warning")]);
     }
 
     #[test]
