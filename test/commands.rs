@@ -202,7 +202,7 @@ fn a_problem_of_an_included_file_is_reported_once() {
     }
     let (code, text) = folder.ends("check .");
     assert_eq!(code, 1);
-    assert!(text.ends_with("3 files: 1 errors, 0 warnings\n"), "{text}");
+    assert!(text.ends_with("3 files: 1 error, 0 warnings\n"), "{text}");
     let (_, json) = folder.ends("check --format json .");
     assert_eq!(
         serde_json::from_str::<Value>(&json)
@@ -220,8 +220,8 @@ fn other_xml_files_of_a_folder_are_skipped() {
     folder.file("clean.xml", CLEAN);
     folder.file("package.xml", "<?xml version='1.0'?>\n<package format='3'/>");
     folder.file("robot.xml", "<!-- a robot -->\n<robot name='r'/>");
-    let skipped = "2 XML files skipped: their root element is not `root`\n";
-    let expected = format!("1 files: 0 errors, 0 warnings\n{skipped}");
+    let skipped = "2 XML files skipped: the root element is not `root`\n";
+    let expected = format!("1 file: 0 errors, 0 warnings\n{skipped}");
     assert_eq!(folder.ends("check ."), (0, expected));
     // A file with a name of its own on the command line is checked.
     assert_eq!(folder.ends("check package.xml").0, 1);
@@ -476,7 +476,7 @@ fn check_tries_trees_on_the_interfaces_of_the_build_as_the_node_does() {
     );
     assert_eq!(
         folder.ends("check good.xml"),
-        (0, "1 files: 0 errors, 0 warnings\n".to_owned())
+        (0, "1 file: 0 errors, 0 warnings\n".to_owned())
     );
     for (node, place, words) in [
         (
@@ -1003,7 +1003,7 @@ fn circular_links_are_followed_once() {
         std::os::unix::fs::symlink(".", folder.0.join(name)).unwrap();
     }
     let (code, text) = folder.ends("check .");
-    assert_eq!((code, &*text), (0, "1 files: 0 errors, 0 warnings\n"));
+    assert_eq!((code, &*text), (0, "1 file: 0 errors, 0 warnings\n"));
 }
 
 #[test]

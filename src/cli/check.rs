@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::palette::FolderRegistries;
-use super::{Exit, Project, RegistryArguments, TreeArguments, TreeFiles, outln, tree_files};
+use super::{Exit, Project, RegistryArguments, TreeArguments, TreeFiles, count_of, outln, tree_files};
 use crate::bt::Registry;
 use crate::xml::{
     AmentIndex, Checked, Code, Colour, Diagnostic, Disk, Files, Levels, Loader, Overlay, Severity, Sources,
@@ -189,12 +189,17 @@ fn report(format: Format, checked: Vec<Checked>, inputs: &Inputs) -> Exit {
     match format {
         Format::Text => {
             outln!(
-                "{} files: {errors} errors, {warnings} warnings",
-                inputs.files.len()
+                "{}: {}, {}",
+                count_of(inputs.files.len(), "file"),
+                count_of(errors, "error"),
+                count_of(warnings, "warning")
             );
             let skipped = inputs.skipped;
             if skipped > 0 {
-                outln!("{skipped} XML files skipped: their root element is not `root`");
+                outln!(
+                    "{} skipped: the root element is not `root`",
+                    count_of(skipped, "XML file")
+                );
             }
         }
         Format::Short => {}

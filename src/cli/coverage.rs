@@ -69,7 +69,7 @@ fn cover(arguments: &Arguments, registry: &Registry) -> Result<Exit, String> {
     super::out(&arguments.drawing.draw(&def, &report.marks())?);
     if arguments.drawing.format == Format::Text {
         super::out(&report.lists());
-        outln!("{} in {runs} runs", report.summary());
+        outln!("{} in {}", report.summary(), super::count_of(runs, "run"));
     }
     let is_enough = arguments
         .require

@@ -287,6 +287,12 @@ pub(crate) struct TreeFiles {
     pub(crate) skipped: usize,
 }
 
+/// A number with its noun, as "1 file" and "2 files".
+pub(crate) fn count_of(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
 /// All tree files of the paths: files unchanged, and directories with all tree files below them, sorted.
 pub(crate) fn tree_files(paths: &[PathBuf]) -> Result<TreeFiles, String> {
     use crate::xml::{Disk, Files, may_hold_trees};
@@ -301,7 +307,8 @@ pub(crate) fn tree_files(paths: &[PathBuf]) -> Result<TreeFiles, String> {
     let skipped = count - files.len();
     if files.is_empty() {
         return Err(format!(
-            "no tree file: the root element of {skipped} XML files is not `root`"
+            "no tree file: the root element of {} is not `root`",
+            count_of(skipped, "XML file")
         ));
     }
     Ok(TreeFiles { files, skipped })
