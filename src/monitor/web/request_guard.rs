@@ -77,7 +77,7 @@ pub(super) fn check_token<B>(request: &Request<B>, token: &Token) -> Result<(), 
     } else {
         Err((
             StatusCode::UNAUTHORIZED,
-            "the token is missing or wrong: the log of the node has the URL with the token\n",
+            "the token is missing or wrong: the node prints the address with the token on standard error\n",
         ))
     }
 }
