@@ -15,7 +15,7 @@ use crate::fault;
 use crate::robot_name;
 
 /// The time without work after which the thread ends. Work that comes once a second keeps its thread.
-const IDLE_TIME: Duration = Duration::from_secs(5);
+pub(crate) const IDLE_TIME: Duration = Duration::from_secs(5);
 
 /// The least time between a panic and the next call without an item.
 const PAUSE_AFTER_PANIC: Duration = Duration::from_millis(100);
@@ -345,40 +345,37 @@ mod tests {
         assert!(reports[0] == "one" && reports[1].contains("an item") && reports[2] == "two");
     }
 
-    #[test]
-    fn g8_a_handler_that_panics_is_still_called_at_its_time() {
+    /// Puts one item to a worker whose handler wants to be called again until it was called `count` times. Returns for each
+    /// call whether it was with an item. `on_call` gets the number of the call.
+    fn repeated_calls(
+        count: usize,
+        on_panic: fn(&str),
+        on_call: impl Fn(usize) + Send + 'static,
+    ) -> Vec<bool> {
         let (report, reports) = channel();
         let mut calls = 0;
         let handle = move |item: Option<()>| {
             report.send(item.is_some()).unwrap();
             calls += 1;
-            assert_ne!(calls, 2, "the second call");
-            (calls < 3).then_some(Duration::from_millis(1))
+            on_call(calls);
+            (calls < count).then_some(Duration::from_millis(1))
         };
-        let worker = Worker::with_idle_time("panics", 1, LONG, |_| (), handle);
+        let worker = Worker::with_idle_time("again", 1, Duration::ZERO, on_panic, handle);
         worker.put(()).unwrap();
-        let calls: Vec<bool> = std::iter::from_fn(|| reports.recv_timeout(PATIENCE).ok())
-            .take(3)
-            .collect();
-        assert_eq!(calls, [true, false, false]);
+        let calls = std::iter::from_fn(|| reports.recv_timeout(PATIENCE).ok());
+        let calls = calls.take(count).collect();
         assert!(worker.wait_until_idle(PATIENCE));
+        calls
+    }
+
+    #[test]
+    fn g8_a_handler_that_panics_is_still_called_at_its_time() {
+        let calls = repeated_calls(3, |_| (), |call| assert_ne!(call, 2, "the second call"));
+        assert_eq!(calls, [true, false, false]);
     }
 
     #[test]
     fn the_handler_is_called_again_after_the_time_that_it_returns() {
-        let (report, reports) = channel();
-        let mut calls = 0;
-        let handle = move |item: Option<()>| {
-            report.send(item.is_some()).unwrap();
-            calls += 1;
-            (calls < 4).then_some(Duration::from_millis(1))
-        };
-        let worker = Worker::with_idle_time("again", 1, Duration::ZERO, never, handle);
-        worker.put(()).unwrap();
-        let calls: Vec<bool> = std::iter::from_fn(|| reports.recv_timeout(PATIENCE).ok())
-            .take(4)
-            .collect();
-        assert_eq!(calls, [true, false, false, false]);
-        assert!(worker.wait_until_idle(PATIENCE));
+        assert_eq!(repeated_calls(4, never, |_| ()), [true, false, false, false]);
     }
 }

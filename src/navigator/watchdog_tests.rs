@@ -26,13 +26,10 @@ fn blocking_leaf(registry: &mut Registry) -> (Sender<()>, Receiver<()>) {
 
 /// The same with another result.
 fn blocking_leaf_with(registry: &mut Registry, result: NodeStatus) -> (Sender<()>, Receiver<()>) {
-    let (release, gate) = channel::<()>();
-    let (entered, inside) = channel();
-    let gate = Mutex::new(gate);
+    let (gate, release, inside) = Gate::new();
     registry
         .action("Stuck", move |_| {
-            let _ = entered.send(());
-            let _ = gate.lock().unwrap().recv_timeout(TIMEOUT);
+            gate.pass();
             Ok(result)
         })
         .unwrap();
@@ -370,6 +367,21 @@ impl Gate {
     }
 }
 
+/// Registers a leaf with a gate. Returns the other ends of the gate.
+fn register_gated<B: Behavior + 'static>(
+    registry: &mut Registry,
+    id: &str,
+    leaf: fn(Gate) -> B,
+) -> (Sender<()>, Receiver<()>) {
+    let (gate, release, inside) = Gate::new();
+    registry
+        .register_with(id, NodeKind::Action, (0, 0), "", move |_| {
+            Box::new(leaf(gate.clone()))
+        })
+        .unwrap();
+    (release, inside)
+}
+
 /// A leaf whose halt blocks.
 struct BlockingHalt(Gate);
 
@@ -399,12 +411,7 @@ impl Behavior for BlockingAttach {
 #[test]
 fn g3_an_operators_cancel_also_ends_the_goal_whose_tree_is_being_made() {
     let mut registry = registry();
-    let (gate, release, inside) = Gate::new();
-    registry
-        .register_with("Slow", NodeKind::Action, (0, 0), "", move |_| {
-            Box::new(BlockingAttach(gate.clone()))
-        })
-        .unwrap();
+    let (release, inside) = register_gated(&mut registry, "Slow", BlockingAttach);
     let mut remote = Remote::new();
     let first = load(
         &registry,
@@ -428,12 +435,7 @@ fn g3_an_operators_cancel_also_ends_the_goal_whose_tree_is_being_made() {
 /// A tree of `Spin` and a leaf whose halt blocks until the returned sender is used. The receiver is told when it does.
 fn blocking_halt() -> (Arc<TreeDef>, Sender<()>, Receiver<()>) {
     let mut registry = registry();
-    let (gate, release, inside) = Gate::new();
-    registry
-        .register_with("Stuck", NodeKind::Action, (0, 0), "", move |_| {
-            Box::new(BlockingHalt(gate.clone()))
-        })
-        .unwrap();
+    let (release, inside) = register_gated(&mut registry, "Stuck", BlockingHalt);
     let text = r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Stuck name="arm"/></Parallel>"#;
     (load(&registry, text), release, inside)
 }
@@ -628,12 +630,7 @@ fn g3_a_tree_whose_drop_blocks_does_not_delay_the_cancel_of_its_goals() {
     let mut remote = Remote::new();
     remote.bench.action::<Spin>("spin", |_| Plan::endless());
     let mut registry = registry();
-    let (gate, release, inside) = Gate::new();
-    registry
-        .register_with("Device", NodeKind::Action, (0, 0), "", move |_| {
-            Box::new(Device(gate.clone()))
-        })
-        .unwrap();
+    let (release, inside) = register_gated(&mut registry, "Device", Device);
     let text = r#"<Parallel success_count="2"><Spin spin_dist="1.0"/><Device/></Parallel>"#;
     let (driving, next) = (load(&registry, text), load(&registry, "<AlwaysSuccess/>"));
     remote.goal(1, &driving);

@@ -202,25 +202,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn probes_of_the_robots_of_a_process_do_not_disturb_one_another() {
-        let directory = std::env::temp_dir().join(format!("navtree-probes-{}", std::process::id()));
-        let files = RecordingFiles {
-            directory: directory.clone(),
-            max_files: 1,
-            max_bytes: 1000,
-        };
-        let probe_often = || (0..300).try_for_each(|_| files.probe());
-        std::thread::scope(|scope| {
-            let robots = [0; 4].map(|_| scope.spawn(probe_often));
-            for robot in robots {
-                assert_eq!(robot.join().unwrap(), Ok(()));
-            }
-        });
-        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
-        fs::remove_dir_all(&directory).unwrap();
-    }
-
-    #[test]
     fn names_are_times_in_utc() {
         let name = |seconds: i32| {
             time_name(Stamp {

@@ -65,9 +65,15 @@ fn pass_on(writer: &Writer, recording: &MemoryRecording) {
 }
 
 fn pass_on_job(writer: &Writer, job: impl Fn() -> PartJob) {
+    wait_until("the place is free", || {
+        writer.write_part(|| Some((job(), ()))).is_some()
+    });
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = std::time::Instant::now() + TIMEOUT;
-    while writer.write_part(|| Some((job(), ()))).is_none() {
-        assert!(std::time::Instant::now() < deadline, "the place is taken");
+    while !holds() {
+        assert!(std::time::Instant::now() < deadline, "not in time: {what}");
         thread::yield_now();
     }
 }
@@ -111,12 +117,22 @@ fn g8_no_result_names_a_recording_while_the_disk_is_full() {
     let disk = DiskState::default();
     let writer = Writer::new(folder.0.clone(), disk.clone());
     pass_on(&writer, &recording);
-    let deadline = std::time::Instant::now() + TIMEOUT;
-    while !disk.has_failed() {
-        assert!(std::time::Instant::now() < deadline);
-        thread::yield_now();
-    }
+    wait_until("the disk has failed", || disk.has_failed());
     writer.finish();
+}
+
+#[test]
+fn probes_of_the_robots_of_a_process_do_not_disturb_one_another() {
+    let folder = Folder::new("probes");
+    let files = &folder.0;
+    let probe_often = || (0..300).try_for_each(|_| files.probe());
+    thread::scope(|scope| {
+        let robots = [0; 4].map(|_| scope.spawn(probe_often));
+        for robot in robots {
+            assert_eq!(robot.join().unwrap(), Ok(()));
+        }
+    });
+    assert_eq!(std::fs::read_dir(&files.directory).unwrap().count(), 0);
 }
 
 /// Writes the records of a failed navigation. Returns the path of its recording.
@@ -155,12 +171,10 @@ fn navigations_that_fail_together_are_all_written() {
             recorder.finish();
         }
         // The first file is a pipe, which is of no use afterwards.
-        let deadline = std::time::Instant::now() + TIMEOUT;
-        while !paths[1..].iter().all(|path| path.exists()) {
-            assert!(std::time::Instant::now() < deadline, "{paths:?}");
+        wait_until(&format!("{paths:?} exist"), || {
             recorder.look();
-            thread::yield_now();
-        }
+            paths[1..].iter().all(|path| path.exists())
+        });
         reader.join().unwrap().unwrap();
     }
 }
@@ -191,11 +205,7 @@ fn after_a_panic_of_a_part_the_file_begins_again() {
     pass_on(&writer, &recording);
     pass_on_job(&writer, || PartJob::Panic);
     // The place is free, and the recorder is told.
-    let deadline = std::time::Instant::now() + TIMEOUT;
-    while !writer.take_part_must_begin() {
-        assert!(std::time::Instant::now() < deadline);
-        thread::yield_now();
-    }
+    wait_until("the file begins again", || writer.take_part_must_begin());
     pass_on(&writer, &recording);
     writer.finish();
     let [path, _] = folder.0.part_paths(&recording);

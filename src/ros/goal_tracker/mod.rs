@@ -194,22 +194,25 @@ mod tests {
         }
     }
 
+    const TOPIC: TopicId = TopicId(1);
+
+    fn publish(handle: &GoalTrackerHandle, number: u32, is_of_leaf: bool) {
+        handle.put(Input::Publish {
+            topic: TOPIC,
+            payload: Payload::new(number),
+            depth: 10,
+            is_of_leaf,
+        });
+    }
+
     #[test]
     fn g8_messages_of_leaves_are_dropped_between_the_halt_of_all_and_the_next_session() {
         let thread = start();
         let handle = thread.handle();
         let (sender, published) = channel();
-        let topic = TopicId(1);
-        handle.put(Input::Advertised(topic));
-        handle.put(Input::Publisher(topic, Box::new(Numbers(sender))));
-        let publish = |number: u32, is_of_leaf| {
-            handle.put(Input::Publish {
-                topic,
-                payload: Payload::new(number),
-                depth: 1,
-                is_of_leaf,
-            });
-        };
+        let publish = |number, is_of_leaf| publish(handle, number, is_of_leaf);
+        handle.put(Input::Advertised(TOPIC));
+        handle.put(Input::Publisher(TOPIC, Box::new(Numbers(sender))));
         publish(1, true);
         handle.halt_all(HaltReason::GoalCanceled);
         publish(2, true);
@@ -227,22 +230,14 @@ mod tests {
         let thread = start();
         let handle = thread.handle();
         let (sender, published) = channel();
-        let topic = TopicId(1);
-        let publish = |number: u32, is_of_leaf| {
-            handle.put(Input::Publish {
-                topic,
-                payload: Payload::new(number),
-                depth: 10,
-                is_of_leaf,
-            });
-        };
-        handle.put(Input::Advertised(topic));
+        let publish = |number, is_of_leaf| publish(handle, number, is_of_leaf);
+        handle.put(Input::Advertised(TOPIC));
         publish(1, true);
         publish(2, false);
         handle.halt_all(HaltReason::GoalCanceled);
         handle.submit(Input::Commands(vec![Command::BeginSession]));
         publish(3, true);
-        handle.put(Input::Publisher(topic, Box::new(Numbers(sender))));
+        handle.put(Input::Publisher(TOPIC, Box::new(Numbers(sender))));
         handle.submit(Input::Commands(Vec::new()));
         assert_eq!([(); 2].map(|()| published.recv_timeout(PATIENCE)), [2, 3].map(Ok));
     }
