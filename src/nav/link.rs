@@ -71,6 +71,10 @@ pub enum Form {
     Json,
 }
 
+/// The maximum length of a result, a response or a feedback of [`Form::Json`], as JSON text, in bytes. A longer one is null.
+/// As a value it takes 24 times that and more: 72 bytes for each cell of a map.
+pub const MAX_JSON_TEXT: usize = 1 << 20;
+
 /// A message of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Part {

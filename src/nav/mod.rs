@@ -61,7 +61,8 @@ pub use endpoint::Endpoint;
 pub use failure::{Failures, LeafFailure};
 pub use fault::Fault;
 pub use link::{
-    EndpointKind, Event, Form, Link, LinkError, Opened, Part, Payload, TopicId, TopicSpec, TransformError,
+    EndpointKind, Event, Form, Link, LinkError, MAX_JSON_TEXT, Opened, Part, Payload, TopicId, TopicSpec,
+    TransformError,
 };
 pub use note::Note;
 pub use odometry::{OdometrySample, OdometrySmoother};

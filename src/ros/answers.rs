@@ -21,8 +21,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// The time after which an answer is abandoned: its client is gone, or belongs to another network.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The maximum number of refused answers of one robot. It limits the memory for clients that request repeatedly and cannot receive
-/// answers and, with a profile of the user, the time on the node's thread.
+/// The maximum number of refused answers of one robot. It limits the memory for clients that request repeatedly and
+/// cannot receive answers and, with a profile of the user, the time on the node's thread.
 const MAX_REFUSED: usize = 64;
 
 /// The maximum number of answers that wait for their first attempt. Further ones are dropped without notice to their
@@ -214,11 +214,11 @@ impl RefusedAnswers {
         let Attempt::Refused(reason) = robot_name::with(robot.as_ref(), &mut attempt) else {
             return None;
         };
-        let of_robot = self.0.iter().filter(|waiting| waiting.robot == robot);
-        let abandoned = (of_robot.count() >= MAX_REFUSED)
-            .then(|| self.worst(&robot))
-            .flatten();
-        let abandoned = abandoned.map(|worst| self.0.swap_remove(worst));
+        let of_robot = (0..self.0.len()).filter(|index| self.0[*index].robot == robot);
+        let is_full = of_robot.clone().count() >= MAX_REFUSED;
+        // The one with the most refusals: most likely its client cannot receive.
+        let worst = of_robot.max_by_key(|index| self.0[*index].attempts);
+        let abandoned = worst.filter(|_| is_full).map(|worst| self.0.swap_remove(worst));
         self.0.push(Waiting {
             robot,
             attempt,
@@ -229,12 +229,6 @@ impl RefusedAnswers {
             attempts: 1,
         });
         abandoned
-    }
-
-    /// The answer of a robot to drop: the one with the most refusals. Most likely its client cannot receive.
-    fn worst(&self, robot: &Robot) -> Option<usize> {
-        let of_robot = (0..self.0.len()).filter(|index| self.0[*index].robot == *robot);
-        of_robot.max_by_key(|index| self.0[*index].attempts)
     }
 
     fn next_due(&self) -> Option<Duration> {

@@ -120,40 +120,57 @@ impl ServerChecks {
     pub(super) fn look(&mut self, node: &rcl::Node, now: Instant) -> Found {
         let is_due = self.next_check <= now && !self.watches.is_empty();
         let is_busy_due = self.next_busy_check <= now;
-        let context = (is_due || is_busy_due).then(|| node.context()).flatten();
         let mut is_checked = false;
-        if let Some(turn) = context.as_ref().and_then(|context| context.graph_turn()) {
-            let changes = node.graph_changes();
-            if is_due {
-                let fast = now < self.fast_checks_until;
-                self.next_check = now + if fast { FAST_CHECK_PERIOD } else { CHECK_PERIOD };
-                is_checked = self.is_to_be_read(changes, now);
-            }
-            if is_checked {
-                let writers = |topic: &str| writers(node, topic);
-                for (_, watch) in &mut self.watches {
-                    watch.look(&writers);
+        if is_due || is_busy_due {
+            let read = node.read_in_turn(|changes| {
+                if is_due {
+                    is_checked = self.check_servers(node, changes, now);
                 }
-                self.next_unprompted = now + UNPROMPTED_PERIOD.max(turn.duration() * UNPROMPTED_SHARE);
-            }
-            if is_busy_due {
-                self.is_busy = false;
-                for (_, check) in &mut self.busy_checks {
-                    self.is_busy |= check(node, changes);
+                if is_busy_due {
+                    self.check_busy_servers(node, changes, now);
                 }
-                self.next_busy_check = now + BUSY_CHECK_PERIOD;
-            }
-        } else {
-            if is_due {
-                self.next_check = now + TURN_PERIOD;
-            }
-            if is_busy_due {
-                (self.is_busy, self.next_busy_check) = (true, now + TURN_PERIOD);
+            });
+            if read.is_none() {
+                self.wait_for_turn(is_due, is_busy_due, now + TURN_PERIOD);
             }
         }
         Found {
             is_checked,
             is_absence: is_checked && self.watches.iter().any(|(_, watch)| watch.has_found_absence()),
+        }
+    }
+
+    /// Returns whether the graph was read.
+    fn check_servers(&mut self, node: &rcl::Node, changes: u64, now: Instant) -> bool {
+        let fast = now < self.fast_checks_until;
+        self.next_check = now + if fast { FAST_CHECK_PERIOD } else { CHECK_PERIOD };
+        if !self.is_to_be_read(changes, now) {
+            return false;
+        }
+        let writers = |topic: &str| writers(node, topic);
+        for (_, watch) in &mut self.watches {
+            watch.look(&writers);
+        }
+        self.next_unprompted = now + UNPROMPTED_PERIOD.max(now.elapsed() * UNPROMPTED_SHARE);
+        true
+    }
+
+    fn check_busy_servers(&mut self, node: &rcl::Node, changes: u64, now: Instant) {
+        self.is_busy = false;
+        for (_, check) in &mut self.busy_checks {
+            self.is_busy |= check(node, changes);
+        }
+        self.next_busy_check = now + BUSY_CHECK_PERIOD;
+    }
+
+    /// Makes the checks that are due at this time instead.
+    fn wait_for_turn(&mut self, is_due: bool, is_busy_due: bool, at: Instant) {
+        if is_due {
+            self.next_check = at;
+        }
+        if is_busy_due {
+            // Whether a server is busy is not known before the check.
+            (self.is_busy, self.next_busy_check) = (true, at);
         }
     }
 

@@ -65,11 +65,10 @@ impl Takeover {
         let check = move |node: &rcl::Node| {
             let active = active.load(Ordering::Acquire);
             let (named, unknown) = if active {
-                let context = node.context();
-                let Some(_turn) = context.as_ref().and_then(|context| context.graph_turn()) else {
-                    return TURN_PERIOD;
-                };
-                reader.read(node)
+                match node.read_in_turn(|changes| reader.read(node, changes)) {
+                    Some(counts) => counts,
+                    None => return TURN_PERIOD,
+                }
             } else {
                 (0, 0)
             };
@@ -142,8 +141,7 @@ impl SameNameReader {
     }
 
     /// See [`SameNameCounter::count`]. A graph that has not changed is not read again.
-    fn read(&mut self, node: &rcl::Node) -> (usize, usize) {
-        let changes = node.graph_changes();
+    fn read(&mut self, node: &rcl::Node, changes: u64) -> (usize, usize) {
         match self.last {
             // A publisher without a name counts only for some time.
             Some((at, counts @ (_, 0))) if at == changes => return counts,

@@ -89,7 +89,7 @@ def send_goals(pipe, domain, names):
 
         def is_accepted(client=client, request=request, name=name):
             # A robot that is not active yet rejects goals.
-            if answers.get(name) is False:
+            if answers[name] is False:
                 answers[name] = None
                 client.handle.send_request(request)
             return answers[name]

@@ -21,6 +21,7 @@ use tokio::task::AbortHandle;
 use super::body::ResponseBody;
 use super::site::Site;
 use super::visitor::{Places, Visitor};
+use crate::worker::IDLE_TIME;
 
 /// Maximum number of streams of events, and of connections with other requests, that have shown the token. Further ones are
 /// refused.
@@ -40,8 +41,6 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// `KEEP_ALIVE` of `site` at least.
 #[cfg(target_os = "linux")]
 const VANISHED: Duration = Duration::from_secs(10);
-/// Time without work after which a thread ends that asks a node, as in `worker`.
-const IDLE_TIME: Duration = Duration::from_secs(5);
 /// Pause after an error of the operating system: no file descriptors, for example.
 const PAUSE: Duration = Duration::from_millis(200);
 

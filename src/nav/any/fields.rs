@@ -9,7 +9,7 @@ use crate::bt::{Context, Input, Output, Ports, Text, Thrown, Value, nearest};
 use crate::msg::Stamp;
 use crate::nav::World;
 use crate::nav::endpoint::{report_fault, world};
-use crate::nav::link::Part;
+use crate::nav::link::{MAX_JSON_TEXT, Part};
 use crate::nav::strict_json::no_field;
 
 /// A field by its path: `pose.header.frame_id`.
@@ -280,7 +280,8 @@ impl MessageOut {
         let whole = ports
             .output(prefix)
             .doc(format!(
-                "The message, of 1 MiB as JSON at most; {prefix}.x.y=\"{{key}}\" writes single fields."
+                "The message, of {} MiB as JSON at most; {prefix}.x.y=\"{{key}}\" writes single fields.",
+                MAX_JSON_TEXT >> 20
             ))
             .bind();
         let fields = paths(ports, prefix)
@@ -343,8 +344,9 @@ impl MessageOut {
     ) -> Result<Result<(), String>, Thrown> {
         if message.is_null() && self.is_wanted() {
             return Ok(Err(format!(
-                "{}: messages of more than 1 MiB as JSON do not reach trees: read this one in a node of its own",
-                self.name
+                "{}: messages of more than {} MiB as JSON do not reach trees: read this one in a node of its own",
+                self.name,
+                MAX_JSON_TEXT >> 20
             )));
         }
         let whole = self

@@ -52,22 +52,9 @@ impl Checks {
     /// Makes what is due. Returns the time of the next call. A panic is a fault of the robot.
     pub(super) fn run(&mut self, now: Instant) -> Instant {
         let soon = now + TOLERANCE;
-        if self.next_check <= soon && !self.has_failed {
+        if self.next_check <= soon {
             self.next_check = now + self.watchdog.period();
-            let checked = catch_unwind(AssertUnwindSafe(|| {
-                fault::point_of("watchdog");
-                self.stalled_threads
-                    .check(&self.ros, &self.goal_tracker, self.is_guarded);
-                self.watchdog.check();
-            }));
-            if let Err(panic) = checked {
-                self.has_failed = true;
-                self.ros
-                    .fail(&format!("the watchdog panicked: {}", panic_text(&*panic)));
-            }
-        }
-        if self.has_failed {
-            self.next_check = now + self.watchdog.period();
+            self.check();
         }
         match &self.recorder {
             Some(recorder) => {
@@ -77,6 +64,24 @@ impl Checks {
                 self.next_check.min(self.next_look)
             }
             None => self.next_check,
+        }
+    }
+
+    /// Checks the threads, until a check has panicked.
+    fn check(&mut self) {
+        if self.has_failed {
+            return;
+        }
+        let checked = catch_unwind(AssertUnwindSafe(|| {
+            fault::point_of("watchdog");
+            self.stalled_threads
+                .check(&self.ros, &self.goal_tracker, self.is_guarded);
+            self.watchdog.check();
+        }));
+        if let Err(panic) = checked {
+            self.has_failed = true;
+            self.ros
+                .fail(&format!("the watchdog panicked: {}", panic_text(&*panic)));
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::Value as JsonValue;
 
 use super::bounds::Bounds;
 use crate::bt::panic_text;
-use crate::nav::{Payload, refuse_zero_bytes};
+use crate::nav::{MAX_JSON_TEXT, Payload, refuse_zero_bytes};
 use crate::ros::RosError;
 
 /// Converts the JSON of a payload to one of r2r's structs.
@@ -48,14 +48,10 @@ pub(super) fn default_of<T: Default + serde::Serialize>() -> Option<JsonValue> {
     serde_json::to_value(T::default()).ok()
 }
 
-/// The maximum length of a message as JSON text, in bytes. As a value it takes 24 times that and more: an occupancy grid
-/// of 4,000 times 4,000 cells took more than a gigabyte, and seconds of the node's thread.
-const MAX_TEXT: usize = 1 << 20;
-
 /// Converts one of r2r's structs to a JSON payload. NaN and infinite numbers become null. A message longer than
-/// [`MAX_TEXT`] becomes null, which fails the leaf that wants it.
+/// [`MAX_JSON_TEXT`] becomes null, which fails the leaf that wants it.
 pub(super) fn to_json<T: r2r::WrappedTypesupport>(message: &T) -> Payload {
-    let fits = serde_json::to_writer(Room(MAX_TEXT), message).is_ok();
+    let fits = serde_json::to_writer(Room(MAX_JSON_TEXT), message).is_ok();
     let value = fits.then(|| serde_json::to_value(message).ok()).flatten();
     Payload::new(value.unwrap_or_default())
 }
@@ -179,7 +175,7 @@ mod tests {
             };
             to_json(&image).get::<JsonValue>().unwrap().is_null()
         };
-        assert_eq!([1000, MAX_TEXT].map(of_length), [false, true]);
+        assert_eq!([1000, MAX_JSON_TEXT].map(of_length), [false, true]);
     }
 
     #[test]

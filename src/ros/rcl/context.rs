@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 use r2r_rcl as rcl;
 
 use super::graph_changes::GraphChanges;
-use super::graph_turn::{GraphTurn, GraphTurns};
+use super::graph_turn::GraphTurns;
 use super::{c_string, check};
 use crate::ros::RosError;
 
@@ -16,7 +16,7 @@ use crate::ros::RosError;
 pub(in crate::ros) struct Context {
     /// Dropped before the context is shut down.
     graph_changes: Mutex<Option<GraphChanges>>,
-    graph_turns: GraphTurns,
+    pub(super) graph_turns: GraphTurns,
     /// It must not move, because rcl's nodes point to it.
     raw: Box<UnsafeCell<rcl::rcl_context_t>>,
 }
@@ -94,11 +94,6 @@ impl Context {
     /// Counts the changes of the graph; `None` only while the context is created and dropped.
     pub(super) fn graph_changes(&self) -> MutexGuard<'_, Option<GraphChanges>> {
         self.graph_changes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A turn to read the graph; `None` if another thread has it. What can wait asks for one.
-    pub(in crate::ros) fn graph_turn(&self) -> Option<GraphTurn<'_>> {
-        self.graph_turns.begin()
     }
 
     pub(super) fn as_ptr(&self) -> *mut rcl::rcl_context_t {

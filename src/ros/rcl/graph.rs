@@ -1,12 +1,11 @@
 //! What a node knows of the other nodes.
 
 use std::ffi::CStr;
-use std::sync::Arc;
 
 use r2r_rcl as rcl;
 
 use super::node::text;
-use super::{Context, Node, c_string, check};
+use super::{Node, c_string, check};
 use crate::ros::RosError;
 
 /// An endpoint of a topic.
@@ -22,21 +21,24 @@ pub(in crate::ros) struct Endpoint {
 }
 
 impl Node {
-    /// The node's context, for a [turn](Context::graph_turn).
-    pub(in crate::ros) fn context(&self) -> Option<Arc<Context>> {
-        self.handle().context()
-    }
-
     /// The number of changes of the graph that the node's context has noticed. A graph with an equal number has not
     /// changed; several changes between two calls count as one. Each reading of the graph walks through all of it, so
     /// what repeats a reading asks here first.
     pub(in crate::ros) fn graph_changes(&self) -> u64 {
-        let context = self.context();
+        let context = self.handle().context();
         let changes = context.as_ref().map(|context| context.graph_changes());
         // SAFETY: rcl made the node, in this context.
         changes
             .and_then(|mut changes| Some(unsafe { changes.as_mut()?.count(self.as_ptr()) }))
             .unwrap_or(0)
+    }
+
+    /// Reads the graph in the turn of this thread; `read` gets the [number of changes](Node::graph_changes). `None` if
+    /// another thread of the process has the turn, or had it just now: what can wait asks again later.
+    pub(in crate::ros) fn read_in_turn<T>(&self, read: impl FnOnce(u64) -> T) -> Option<T> {
+        let context = self.handle().context()?;
+        let _turn = context.graph_turns.begin()?;
+        Some(read(self.graph_changes()))
     }
 
     /// The full names of all topics on the graph, each with its types.

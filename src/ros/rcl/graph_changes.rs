@@ -40,33 +40,31 @@ impl GraphChanges {
     /// # Safety
     /// rcl made the node, in the counter's context.
     pub(super) unsafe fn count(&mut self, node: *const rcl::rcl_node_t) -> u64 {
-        // SAFETY: rcl made the wait set; the node, which has the guard condition: promised by the caller.
-        let is_unchanged = unsafe {
-            let condition = rcl::rcl_node_get_graph_guard_condition(node);
-            let added = check(
-                "rcl_wait_set_clear",
-                rcl::rcl_wait_set_clear(&raw mut self.wait_set),
-            )
-            .and_then(|()| {
-                let code = rcl::rcl_wait_set_add_guard_condition(
-                    &raw mut self.wait_set,
-                    condition,
-                    std::ptr::null_mut(),
-                );
-                check("rcl_wait_set_add_guard_condition", code)
-            });
-            // No wait: the time is zero. A wait that fails says nothing, so the graph is read.
-            added.is_ok() && {
-                let code = rcl::rcl_wait(&raw mut self.wait_set, 0);
-                let is_unchanged = u32::try_from(code) == Ok(rcl::RCL_RET_TIMEOUT);
-                if !is_unchanged {
-                    let _ = check("rcl_wait", code);
-                }
-                is_unchanged
-            }
-        };
-        self.count += u64::from(!is_unchanged);
+        // SAFETY: promised by the caller. A wait that fails says nothing, so the graph is read.
+        let has_changed = unsafe { self.has_changed(node) }.unwrap_or(true);
+        self.count += u64::from(has_changed);
         self.count
+    }
+
+    /// Whether the guard condition was triggered since the last call.
+    ///
+    /// # Safety
+    /// As [`GraphChanges::count`].
+    unsafe fn has_changed(&mut self, node: *const rcl::rcl_node_t) -> Result<bool, RosError> {
+        let set = &raw mut self.wait_set;
+        // SAFETY: rcl made the wait set; the node, which has the guard condition: promised by the caller.
+        unsafe {
+            check("rcl_wait_set_clear", rcl::rcl_wait_set_clear(set))?;
+            let condition = rcl::rcl_node_get_graph_guard_condition(node);
+            let code = rcl::rcl_wait_set_add_guard_condition(set, condition, std::ptr::null_mut());
+            check("rcl_wait_set_add_guard_condition", code)?;
+            // No wait: the time is zero.
+            let code = rcl::rcl_wait(set, 0);
+            if u32::try_from(code) == Ok(rcl::RCL_RET_TIMEOUT) {
+                return Ok(false);
+            }
+            check("rcl_wait", code).map(|()| true)
+        }
     }
 }
 

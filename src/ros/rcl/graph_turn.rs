@@ -1,7 +1,7 @@
 //! Turns of the threads that read the graph.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The pause after a turn, in durations of the turn.
 const PAUSE_SHARE: u32 = 3;
@@ -13,7 +13,7 @@ const PAUSE_SHARE: u32 = 3;
 pub(super) struct GraphTurns(Mutex<Option<Instant>>);
 
 /// The turn of one thread. It ends with the drop.
-pub(in crate::ros) struct GraphTurn<'a> {
+pub(super) struct GraphTurn<'a> {
     free_at: MutexGuard<'a, Option<Instant>>,
     began: Instant,
 }
@@ -33,13 +33,6 @@ impl GraphTurns {
     }
 }
 
-impl GraphTurn<'_> {
-    /// The time since the begin of the turn.
-    pub(in crate::ros) fn duration(&self) -> Duration {
-        self.began.elapsed()
-    }
-}
-
 impl Drop for GraphTurn<'_> {
     fn drop(&mut self) {
         let now = Instant::now();
@@ -50,6 +43,7 @@ impl Drop for GraphTurn<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn one_thread_reads_the_graph_at_a_time() {
