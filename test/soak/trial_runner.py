@@ -131,10 +131,8 @@ class TrialRunner:
         parameters = PARAMETERS | {"default_nav_to_pose_bt_xml": self.trees["guarded", False]}
         self.node = Executable("navtree", self.domain, parameters)
         self.navigation.wait(60.0)
-        if not self.server.alive():
-            self.start_server()
         self.charge(0.9)
-        assert self.warm_up(60.0), "no goal of the node reached the server"
+        assert self.warm_up(60.0), f"no goal of the node reached the server; seen {self.seen}"
 
     def warm_up(self, seconds):
         """Sends goals until one is accepted: the node creates its clients with the first, and both sides must be matched."""
@@ -143,6 +141,9 @@ class TrialRunner:
         while not ("accepted" in self.seen and self.battery.get_subscription_count()):
             if time.monotonic() > deadline:
                 return False
+            if not self.server.alive():
+                # On a busy machine, the fault of the trial before may kill it as late as now.
+                self.start_server()
             try:
                 goal = self.navigation.send(1.0, 0.0, patience=3.0)
             except AssertionError:

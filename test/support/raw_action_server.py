@@ -85,7 +85,9 @@ class EventLoop:
                 if header is None:
                     break
                 handler(response, header)
-        while self._timers and self._timers[0][0] <= time.monotonic():
+        # Runs only the timers due now. A timer that restarts itself may be due at once, and requests would never be read.
+        now = time.monotonic()
+        while self._timers and self._timers[0][0] <= now:
             _, _, function, arguments = heapq.heappop(self._timers)
             function(*arguments)
 
