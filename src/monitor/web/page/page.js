@@ -9,7 +9,7 @@ let playing = null;
 let isConnected = false;
 let selected = -1;
 let isDirty = true;
-let lastDraw = 0;
+let nextDraw = 0;
 
 const touch = () => { isDirty = true; };
 
@@ -57,13 +57,14 @@ let timesDrawn = 0;
 
 function draw(now) {
   requestAnimationFrame(draw);
-  if (now - lastDraw < FRAME_MS) return;
+  if (now < nextDraw) return;
   if (playing && run) {
     setTime(playing.from + (now - playing.start));
     if (shownTime() >= run.time) play(false);
   }
   if (!isDirty && now - timesDrawn < 500) return;
-  if (!run) { lastDraw = now; drawHeader(null); return; }
+  nextDraw = now + FRAME_MS;
+  if (!run) { drawHeader(null); return; }
   const withTimes = isDirty && (viewTime !== null || now - timesDrawn > 250);
   if (withTimes || now - timesDrawn >= 500) timesDrawn = now;
   isDirty = false;
@@ -75,8 +76,9 @@ function draw(now) {
     drawTime();
     chart.draw();
   }
-  // A slow machine draws less often: half of its time is for input and events.
-  lastDraw = Math.max(now, 2 * performance.now() - now - FRAME_MS);
+  // A slow machine draws less often: half of its time is for input and events. The browser lays out and paints before it runs
+  // this task. Time in an open dialog does not count; hence the maximum.
+  setTimeout(() => { nextDraw = Math.max(nextDraw, now + 2 * Math.min(performance.now() - now, MAX_FRAME_MS)); });
 }
 
 function beginRun(head) {

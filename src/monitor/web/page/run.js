@@ -7,6 +7,7 @@ const MARKS = ["·", "▶", "✔", "✘", "–", "■"];
 const MAX_RECORDS = 400000;
 const KEYFRAME = 5000;
 const FRAME_MS = 50;
+const MAX_FRAME_MS = 500;
 const MAX_BARS = 20000;
 const MAX_ROWS = 40;
 
