@@ -101,6 +101,45 @@ def test_g9_a_failed_navigation_can_be_opened_told_and_replayed(simulate, tmp_pa
     assert "in 2 runs" in navtree("coverage", DRIVE, path, scenario)
 
 
+#: Faults of the servers of nav_sim, by the numbers of their goals.
+FAULTS = {
+    "faults__compute_path_to_pose__abort_goals": "4,5,20,33",
+    "faults__compute_path_to_pose__refuse_goals": "12,41",
+    "faults__compute_path_to_pose__late_answer_goals": "16,17",
+    "faults__follow_path__abort_goals": "2,3,7,12,18",
+    "faults__follow_path__refuse_goals": "9",
+    "faults__follow_path__mute_goals": "5",
+    "faults__follow_path__twice_goals": "6,10",
+    "faults__follow_path__wrong_id_goals": "8,14",
+    "faults__follow_path__late_answer_goals": "11,15",
+    "faults__spin__abort_goals": "1,3",
+}
+
+
+def test_g9_twenty_navigations_with_faults_are_replayed(simulate):
+    simulation = simulate(record_on="always")
+    simulation.set_sim(**FAULTS)
+    statuses, recoveries = [], 0
+
+    def written():
+        return [line.rsplit("recording written: ", 1)[1] for line in simulation.node.lines if "recording written: " in line]
+
+    first = len(written())
+    for number in range(first, first + 20):
+        x, y = simulation.position
+        goal = simulation.navigation.send(x + (2.0 if number % 2 else -2.0), y, tree=DRIVE)
+        if number % 6 == 5:
+            wait_for(lambda: goal.feedback and goal.feedback[-1].navigation_time.sec > 1, PATIENCE, "the robot to drive")
+            goal.cancel()
+        status, _ = goal.result()
+        statuses.append(status)
+        wait_for(lambda: len(written()) > number, PATIENCE, "the recording")
+        path = written()[number]
+        assert "the trace of" in navtree("replay", path)
+        recoveries += "recovery 1 begins" in navtree("log", path)
+    assert recoveries >= 5 and {"SUCCEEDED", "CANCELED"} <= set(statuses), (recoveries, statuses)
+
+
 def test_a_recording_is_written_on_request(simulate, tmp_path):
     simulation = simulate(record_on="never")
     group = simulation.graph.group

@@ -53,7 +53,7 @@ impl Tree {
         let def = Arc::clone(self.definition());
         let run = self.run_mut();
         let mut states = Vec::new();
-        for (node, compiled) in (0..).zip(&def.nodes) {
+        for (node, compiled) in (0..).zip(def.nodes.iter()) {
             let mut cx = Context { def: &def, run, node };
             let save = || compiled.behavior.save(&mut cx);
             // Without this state a replay differs. A panic here would end the navigation.

@@ -275,7 +275,9 @@ impl<'t> Context<'t> {
         let def = self.def;
         let compiled = &def.nodes[node as usize];
         self.as_node(node, |cx| {
+            cx.run.resources.begin_halt();
             compiled.behavior.halt(cx, reason);
+            cx.run.resources.end_halt();
             cx.store(node, NodeStatus::Idle);
             if compiled.flags & NodeDef::GUARDED != 0
                 && let Some(script) = def.guards.get(&node).and_then(|guards| guards.on_halted.as_ref())

@@ -12,6 +12,7 @@ use super::blackboard::{Entry, ScopeId, SlotId};
 use super::dialect::Dialect;
 use super::guard::Guards;
 use super::kind::NodeKind;
+use super::node_list::NodeList;
 use super::priority::Priorities;
 use super::types::TypeInfo;
 use super::value::Value;
@@ -157,7 +158,7 @@ pub(crate) struct SlotAccess {
 /// A checked and compiled tree: nodes in pre-order, ports resolved, scripts compiled. Immutable and shared by all of
 /// its runs ([`Tree`](super::Tree)). Created by [`compile`](super::compile()).
 pub struct TreeDef {
-    pub(crate) nodes: Box<[NodeDef]>,
+    pub(crate) nodes: NodeList,
     pub(crate) children: Box<[u32]>,
     pub(crate) guards: FxHashMap<u32, Guards>,
     pub(crate) priorities: FxHashMap<u32, Priorities>,

@@ -30,6 +30,7 @@ mod lint;
 mod literal_checks;
 mod node;
 mod node_effects;
+mod node_list;
 pub mod nodes;
 mod numeral;
 mod observer;

@@ -19,6 +19,12 @@ pub trait Resource: Any + Send {
     /// not wait for that node (guarantee G3).
     fn release_halts(&mut self) {}
 
+    /// Called before the `halt` of a running node; a node halts its running children in it, so these calls are nested.
+    fn begin_halt(&mut self) {}
+
+    /// Called after the `halt` of a node, unless it panicked.
+    fn end_halt(&mut self) {}
+
     /// Called before the first start outside of all resources, for example of a job, and only if the tick has such
     /// starts. The cancels of the tick must leave this thread now (guarantee G2).
     fn hand_over(&mut self) {}
@@ -76,6 +82,18 @@ impl Resources {
     pub(crate) fn release_halts(&mut self) {
         for (_, resource) in &mut self.items {
             resource.release_halts();
+        }
+    }
+
+    pub(crate) fn begin_halt(&mut self) {
+        for (_, resource) in &mut self.items {
+            resource.begin_halt();
+        }
+    }
+
+    pub(crate) fn end_halt(&mut self) {
+        for (_, resource) in &mut self.items {
+            resource.end_halt();
         }
     }
 

@@ -52,6 +52,17 @@ fn read(arguments: &Arguments) -> Result<Recording, String> {
 /// Replays the recorded tree, whose trace must be the same.
 fn replay(arguments: &Arguments, registry: Registry) -> Result<Exit, String> {
     let recording = read(arguments)?;
+    if !recording.has_places_of_messages() {
+        let by = recording
+            .metadata
+            .get("navtree")
+            .map_or("an older version", |version| version);
+        errln!(
+            "{}: format {} of navtree {by}: the place of a message within its tick is not compared",
+            arguments.file.display(),
+            recording.navigation.version
+        );
+    }
     let mut replay = Replay::new(&recording, registry).map_err(|error| error.to_string())?;
     let (mut steps, mut records) = (0, 0);
     while let Some((step, replayed)) = replay.step() {

@@ -16,7 +16,7 @@ pub struct AbandonedGoal {
     pub ticket: Option<Ticket>,
     /// The path of the leaf that started it; empty for a goal of an earlier run.
     pub leaf: Arc<str>,
-    /// The kind of loss: it did not stop, its server was out of reach, or the server never answered.
+    /// The kind of loss; see [`IncidentKind::is_loss`].
     pub what: IncidentKind,
 }
 
@@ -36,7 +36,7 @@ impl AbandonedGoal {
 #[derive(Clone, Debug, Default)]
 pub struct AbandonedGoals(VecDeque<AbandonedGoal>);
 
-/// Maximum number of goals. The oldest are dropped.
+/// Maximum number of goals. Dropped are the oldest that their servers never accepted, and then the oldest.
 const REMEMBERED: usize = 64;
 
 impl AbandonedGoals {
@@ -49,11 +49,12 @@ impl AbandonedGoals {
     pub fn report(&mut self, report: &GoalIncident) {
         let Some(goal) = report.goal else { return };
         match report.what {
-            IncidentKind::GaveUpStopping
-            | IncidentKind::GaveUpUnreachable
-            | IncidentKind::GaveUpUnanswered => {
+            what if what.is_loss() => {
                 if self.0.len() >= REMEMBERED {
-                    self.0.pop_front();
+                    let unanswered =
+                        |abandoned: &AbandonedGoal| abandoned.what == IncidentKind::GaveUpUnanswered;
+                    let dropped = self.0.iter().position(unanswered).unwrap_or(0);
+                    self.0.remove(dropped);
                 }
                 self.0.push_back(AbandonedGoal {
                     goal,
@@ -82,16 +83,20 @@ impl AbandonedGoals {
         match event {
             WireEvent::Result { goal: over, .. }
             | WireEvent::ResultUnknown { goal: over }
-            | WireEvent::Rejected { goal: over } => {
+            | WireEvent::Rejected { goal: over }
+            | WireEvent::SendFailed { goal: over } => {
                 self.0.retain(|abandoned| abandoned.goal != *over);
             }
             WireEvent::Status { server, goals } => self.0.retain(|abandoned| {
-                let is_active = || {
-                    goals
-                        .iter()
-                        .any(|(goal, status)| *goal == abandoned.goal && status.is_active())
-                };
-                abandoned.server != *server || is_active()
+                let shown = goals.iter().find(|(goal, _)| *goal == abandoned.goal);
+                // A goal that was not accepted is in no list, and may still be accepted. One that is denied is not in
+                // the list of each server.
+                let may_be_missing = matches!(
+                    abandoned.what,
+                    IncidentKind::GaveUpUnanswered | IncidentKind::GaveUpDenied
+                );
+                let is_kept = shown.map_or(may_be_missing, |(_, status)| status.is_active());
+                abandoned.server != *server || is_kept
             }),
             _ => {}
         }
@@ -115,6 +120,20 @@ mod tests {
             halted: None,
             what,
         }
+    }
+
+    #[test]
+    fn a_goal_that_executes_is_kept_before_those_that_were_never_accepted() {
+        let mut abandoned = AbandonedGoals::default();
+        let number = |number: usize| GoalId([u8::try_from(number).unwrap(); 16]);
+        abandoned.report(&report(GOAL, IncidentKind::GaveUpUnreachable));
+        for unanswered in 100..100 + 2 * REMEMBERED {
+            abandoned.report(&report(number(unanswered), IncidentKind::GaveUpUnanswered));
+        }
+        let kept: Vec<_> = abandoned.goals().map(|kept| kept.goal).collect();
+        assert_eq!(kept.len(), REMEMBERED);
+        assert_eq!(kept.first(), Some(&GOAL));
+        assert_eq!(kept.last(), Some(&number(99 + 2 * REMEMBERED)));
     }
 
     fn after(event: &WireEvent<()>) -> usize {
@@ -149,6 +168,18 @@ mod tests {
             0
         );
         assert_eq!(after(&WireEvent::ResultUnknown { goal: GOAL }), 0);
+    }
+
+    #[test]
+    fn g11_a_goal_that_its_server_has_not_answered_or_that_one_of_several_denies_is_kept() {
+        for what in [IncidentKind::GaveUpUnanswered, IncidentKind::GaveUpDenied] {
+            for (list, kept) in [(vec![], 1), (vec![(GOAL, GoalStatus::Aborted)], 0)] {
+                let mut abandoned = AbandonedGoals::default();
+                abandoned.report(&report(GOAL, what));
+                abandoned.wire(&status(SERVER, &list));
+                assert_eq!(abandoned.goals().len(), kept, "{what:?}");
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{GoalOptions, LinkId, Selection, ServerId, Ticket};
+use super::{GoalOptions, LinkId, ServerId, Ticket};
 use crate::bt::{HaltReason, Time};
 
 /// `P` is the payload of goals and requests. The GoalTracker moves it and never reads it. In `ros` it is an `Arc`, in
@@ -70,7 +70,11 @@ pub enum Command<P> {
     },
     /// A navigation begins. Its goals and calls are accepted.
     BeginSession,
-    /// Send a cancel request for goals of any client, as Nav2's `Cancel*` nodes do.
+    /// Send a cancel request for all goals of any client, as Nav2's `Cancel*` nodes do. Goals that start later on the
+    /// server wait for the answer, at most for the accept timeout: the request must not cancel them.
+    ///
+    /// A request for the goals that were accepted up to now was rejected: it compares the clocks of two machines, and a
+    /// goal whose stamp is ahead of this node's clock would drive on.
     CancelServer {
         /// The activation. Must be new.
         ticket: Ticket,
@@ -78,8 +82,6 @@ pub enum Command<P> {
         server: ServerId,
         /// The leaf's path in the tree, for reports.
         leaf: Arc<str>,
-        /// The goals to cancel.
-        selection: Selection,
         /// Only the accept and give-up timeouts are used.
         options: GoalOptions,
     },

@@ -26,18 +26,39 @@ fn goals() -> Vec<(&'static str, ActionGoal)> {
     let accepted = GoalEvent::Accepted;
     let shown = GoalEvent::Status(GoalStatus::Executing);
     let over = GoalEvent::Status(GoalStatus::Succeeded);
-    let recipes: [(&str, &[GoalEvent]); 14] = [
+    let denied = GoalEvent::CancelAnswered {
+        attempt: 1,
+        code: CancelCode::UnknownToOne,
+    };
+    let recipes: [(&str, &[GoalEvent]); 17] = [
         ("", &[]),
         ("", &[GoalEvent::Release { present: false }]),
         ("", &[release]),
-        ("", &[release, accepted, shown]),
-        ("the server has reported its end", &[release, accepted, over]),
+        ("", &[release, shown]),
+        (
+            "the result was requested before the server is known to have noted the goal",
+            &[release, accepted, shown],
+        ),
+        ("the server has reported its end", &[release, shown, over]),
         (
             "the status list no longer contains it, or the server does not know it",
-            &[release, accepted, shown, GoalEvent::StatusMissing],
+            &[release, shown, GoalEvent::StatusMissing],
         ),
         ("", &[release, accepted, shown, GoalEvent::Replace]),
         ("", &[release, GoalEvent::Halt]),
+        (
+            "the server was gone, and the one that is back does not know the goal",
+            &[
+                release,
+                GoalEvent::Halt,
+                GoalEvent::ServerGone,
+                GoalEvent::ServerBack,
+                GoalEvent::CancelAnswered {
+                    attempt: 2,
+                    code: CancelCode::UnknownGoal,
+                },
+            ],
+        ),
         (
             "the server has noted the goal",
             &[release, accepted, shown, GoalEvent::Halt],
@@ -47,22 +68,17 @@ fn goals() -> Vec<(&'static str, ActionGoal)> {
             &[release, accepted, GoalEvent::Halt],
         ),
         (
+            "one of several servers did not know the goal, and another one shows it",
+            &[release, accepted, shown, GoalEvent::Halt, denied, shown],
+        ),
+        (
             "the server had accepted the goal",
             &[release, accepted, shown, GoalEvent::ServerGone],
         ),
         ("the server had not answered", &[release, GoalEvent::ServerGone]),
         (
             "another server with this name does not know the goal",
-            &[
-                release,
-                accepted,
-                shown,
-                GoalEvent::Halt,
-                GoalEvent::CancelAnswered {
-                    attempt: 1,
-                    code: CancelCode::UnknownToOne,
-                },
-            ],
+            &[release, accepted, shown, GoalEvent::Halt, denied],
         ),
         ("", &[GoalEvent::Halt]),
     ];
@@ -78,9 +94,9 @@ fn goals() -> Vec<(&'static str, ActionGoal)> {
         .collect()
 }
 
-/// All events, with the cases that a goal distinguishes.
-fn events() -> Vec<(&'static str, GoalEvent)> {
-    let cancel = |code| GoalEvent::CancelAnswered { attempt: 1, code };
+/// All events, with the cases that a goal distinguishes. Answers are to the last of its cancels.
+fn events(attempt: u32) -> Vec<(&'static str, GoalEvent)> {
+    let cancel = |code| GoalEvent::CancelAnswered { attempt, code };
     vec![
         ("released, server present", GoalEvent::Release { present: true }),
         ("released, server absent", GoalEvent::Release { present: false }),
@@ -182,6 +198,7 @@ cancelled. If a node was killed, its guardian cancels its goals first: see [guar
 | of this run, and its end is not known: the tracking was given up, or the server did not know it | a status list shows it active | Canceling | `FoundAfterGivingUp` |
 | | its acceptance arrives | Canceling | `AcceptedAfterGivingUp` |
 | | its server is back | Canceling; CancelPending if its acceptance is not known | `RetriedAfterGivingUp` |
+| | one of several servers denied it, and a status list lacks it | Canceling | `RetriedAfterGivingUp` |
 | of an earlier run of this node on this robot, with `stop_goals_of_earlier_run` | one of the first status lists of its server shows it active (see below) | Canceling | `Adopted` |
 | of another client | never | | |
 
@@ -242,7 +259,7 @@ fn goal_section(text: &mut String, edges: &mut BTreeSet<(Phase, Phase, String)>)
             };
             let _ = writeln!(rows, "| {name} | {next:?} | {done} |");
         };
-        for (name, event) in events() {
+        for (name, event) in events(goal.cancels()) {
             try_event(name, goal.clone(), event, NOW);
         }
         for (name, timer) in TIMERS {

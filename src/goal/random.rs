@@ -10,8 +10,8 @@ use proptest::{prop_assert, prop_assert_eq, proptest};
 use super::world::{Setup, World};
 use super::{
     ActionGoal, AfterHalt, CancelCode, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalOptions,
-    GoalStatus, GoalTracker, Notice, Phase, Selection, ServerId, Stamp, Step, TerminalStatus, Ticket,
-    UpdatePolicy, WireEvent,
+    GoalStatus, GoalTracker, Notice, Phase, ServerId, Stamp, Step, TerminalStatus, Ticket, UpdatePolicy,
+    WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 
@@ -247,7 +247,6 @@ impl Walk {
                 ticket: self.new_ticket(),
                 server: SERVER,
                 leaf,
-                selection: Selection::All,
                 options: options(),
             },
             RandomStep::Adopt => Command::Adopt {

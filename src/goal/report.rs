@@ -34,7 +34,8 @@ pub enum IncidentKind {
     AcceptedAfterGivingUp,
     /// The server's status list shows a goal that had been given up; it is being cancelled.
     FoundAfterGivingUp,
-    /// The server of a goal that had been given up is back; the goal is cancelled in case it is executing.
+    /// The server of a goal that had been given up is back, or shows a list without a goal that one of several servers denied;
+    /// the goal is cancelled in case it is executing.
     RetriedAfterGivingUp,
     /// A goal of an earlier run of this node is being cancelled.
     Adopted,
@@ -46,6 +47,9 @@ pub enum IncidentKind {
     NotStoppedInTime,
     /// A goal did not stop and executes as far as is known; it was given up.
     GaveUpStopping,
+    /// One of several servers with the same name does not know a goal, and the other ones did not end it; it was given
+    /// up.
+    GaveUpDenied,
     /// The server never answered the goal request of a halted leaf; the goal was given up.
     GaveUpUnanswered,
     /// The server vanished and did not come back, dead or out of reach; its goal was given up.
@@ -74,6 +78,14 @@ pub enum Severity {
 }
 
 impl IncidentKind {
+    /// Whether a goal was given up that may still execute.
+    pub fn is_loss(self) -> bool {
+        matches!(
+            self,
+            Self::GaveUpStopping | Self::GaveUpDenied | Self::GaveUpUnanswered | Self::GaveUpUnreachable
+        )
+    }
+
     /// The severity of the incident.
     pub fn severity(self) -> Severity {
         match self {
@@ -90,7 +102,7 @@ impl IncidentKind {
             | Self::ResultTimedOut
             | Self::ResultLost
             | Self::CallTimedOut => Severity::Warning,
-            Self::GaveUpStopping | Self::TicketInUse => Severity::Error,
+            Self::GaveUpStopping | Self::GaveUpDenied | Self::TicketInUse => Severity::Error,
         }
     }
 }
@@ -102,12 +114,15 @@ impl fmt::Display for IncidentKind {
             Self::AcceptedLate => "goal accepted after its leaf was halted; cancelling it",
             Self::AcceptedAfterGivingUp => "goal accepted after it was given up; cancelling it",
             Self::FoundAfterGivingUp => "goal still active after it was given up; cancelling it",
-            Self::RetriedAfterGivingUp => "server is back; cancelling the goal that was given up",
+            Self::RetriedAfterGivingUp => "goal that was given up may still be executing; cancelling it again",
             Self::Adopted => "goal left by an earlier run of this node; cancelling it",
             Self::CancelRefused => "server rejected the cancel; sending it again",
             Self::NotPreempted => "server did not end the goal that a newer goal replaced; cancelling it",
             Self::NotStoppedInTime => "goal did not stop in time; sending more cancels",
             Self::GaveUpStopping => "goal did not stop; given up, it may still be executing",
+            Self::GaveUpDenied => {
+                "goal did not stop, and one of several servers does not know it; given up, it may still be executing"
+            }
             Self::GaveUpUnanswered => "goal request not answered; given up",
             Self::GaveUpUnreachable => "server did not return; its goal is given up until it does",
             Self::ServerGone => "server left the graph or was replaced; cancelling its goal",

@@ -857,7 +857,7 @@ impl World {
                         IncidentKind::NotStoppedInTime => {
                             self.reported_slow.insert(goal);
                         }
-                        IncidentKind::GaveUpStopping => {
+                        IncidentKind::GaveUpStopping | IncidentKind::GaveUpDenied => {
                             self.seen.gave_up = true;
                             self.reported_slow.insert(goal);
                             self.abandoned.insert(goal);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -32,10 +33,21 @@ impl CancellationToken {
 
     /// Sets the token and wakes all waiting tasks.
     pub fn cancel(&self) {
+        self.set();
+        self.wake();
+    }
+
+    /// Sets the token. No code of a user runs.
+    pub(super) fn set(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
+    }
+
+    /// Wakes all waiting tasks, after the token was set. A waker that panics does not affect the others.
+    pub(super) fn wake(&self) {
         let wakers = std::mem::take(&mut *self.0.wakers.lock().unwrap_or_else(PoisonError::into_inner));
         for waker in wakers.into_values() {
-            waker.wake();
+            // The panic is reported by its hook.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
     }
 

@@ -1,6 +1,7 @@
 //! A registry of running jobs, for a watchdog and for code that waits for their end.
 
 use std::future::Future;
+use std::io;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,6 +11,7 @@ use std::time::Duration;
 use super::CancellationToken;
 use super::stall_detector::{StallDetector, StallNotice};
 use crate::bt::{Resource, Time};
+use crate::robot_name;
 
 /// The jobs of trees that have this registry as a resource. Leaves made of an `async fn` enter their jobs. Clones share
 /// the registry.
@@ -137,7 +139,7 @@ impl JobRegistry {
             poll_stall: StallDetector::default(),
             cancel_stall: StallDetector::default(),
         });
-        // Read after the entry: a call of `cancel_all` finds the entry, or is seen here.
+        // Read after the entry: a call of `halt_all` finds the entry, or is seen here.
         if self.is_halted.load(Ordering::Acquire) {
             cancel.cancel();
         }
@@ -169,17 +171,17 @@ impl JobRegistry {
     }
 
     /// Cancels all jobs, and those that are entered before [`JobRegistry::begin_session`]. Their leaves stay RUNNING
-    /// until they are halted. For a tree before its halt, or for the end of the process.
-    pub fn cancel_all(&self) {
-        let tokens: Vec<_> = {
-            let entries = self.entries();
-            self.is_halted.store(true, Ordering::Release);
-            entries.iter().map(|entry| entry.cancel.clone()).collect()
-        };
-        // Cancelled without the lock: setting the token may make an executor end the job.
-        for token in tokens {
-            token.cancel();
-        }
+    /// until they are halted. For a tree before its halt, or for the end of the process. Does not wait and runs no code of
+    /// a user: [`HaltedJobs::wake_on_thread`] wakes the jobs that wait for their cancel.
+    pub fn halt_all(&self) -> HaltedJobs {
+        let entries = self.entries();
+        self.is_halted.store(true, Ordering::Release);
+        let tokens = entries
+            .iter()
+            .map(|entry| entry.cancel.clone())
+            .collect::<Vec<_>>();
+        tokens.iter().for_each(CancellationToken::set);
+        HaltedJobs(tokens)
     }
 
     /// A navigation begins. Its jobs run.
@@ -248,6 +250,32 @@ impl JobRegistry {
             !ended
         });
         reports
+    }
+}
+
+/// Jobs that are cancelled and may wait for it.
+#[must_use = "the jobs are to be woken"]
+#[derive(Debug)]
+pub struct HaltedJobs(Vec<CancellationToken>);
+
+impl HaltedJobs {
+    /// Wakes the jobs, on a thread of its own: wakers and destructors of a user's executor may take long, and the caller
+    /// has other duties.
+    ///
+    /// # Errors
+    /// There is no thread. The jobs are cancelled and not woken.
+    pub fn wake_on_thread(self) -> io::Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let thread = std::thread::Builder::new().name("cancel-jobs".to_owned());
+        thread.spawn(robot_name::inherit(move || self.wake()))?;
+        Ok(())
+    }
+
+    /// Called without the lock of the registry: a waker may make an executor end its job.
+    pub(super) fn wake(&self) {
+        self.0.iter().for_each(CancellationToken::wake);
     }
 }
 

@@ -423,7 +423,7 @@ mod tests {
         assert_eq!(run.tick(at(0)), Ok(NodeStatus::Running));
         executor.run_until_stalled();
         gate.cancel();
-        job_registry.cancel_all();
+        job_registry.halt_all().wake();
         executor.run_until_stalled();
         assert_eq!(under_way.load(Ordering::SeqCst), 0, "it has returned SUCCESS");
         assert_eq!(run.tick(at(10)), Ok(NodeStatus::Running));

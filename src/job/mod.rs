@@ -45,7 +45,7 @@ mod stall_detector;
 
 pub use cancel::{CancellationToken, Cancelled};
 pub use handle::{Job, Progress};
-pub use job_registry::{EndListener, JobRegistry};
+pub use job_registry::{EndListener, HaltedJobs, JobRegistry};
 pub use leaf::{AsyncLeaf, AsyncNode, register, register_function};
 pub use local::Local;
 pub use spawn::{BoxFuture, Spawn, Threads};

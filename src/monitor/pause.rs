@@ -64,16 +64,17 @@ impl PauseHolders {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ticks of a goal are paused for a client by `send`. `running`: the goal whose tree runs; pauses of other goals have
-    /// ended.
+    /// Ticks of a goal are paused for a client by `send`. `running`: reads the goal whose tree runs, under the lock; pauses
+    /// of other goals have ended.
     fn hold<T>(
         &self,
         client: Client,
         goal: NavigationId,
-        running: Option<NavigationId>,
+        running: impl FnOnce() -> Option<NavigationId>,
         send: impl FnOnce() -> T,
     ) -> T {
         let mut holders = self.lock();
+        let running = running();
         holders.retain(|held| Some(held.1) == running && *held != (client, goal));
         holders.push((client, goal));
         send()
@@ -84,15 +85,16 @@ impl PauseHolders {
         self.lock().retain(|held| *held != (client, goal));
     }
 
-    /// Ticks are no longer paused for a client. `send` resumes them if they were, and for no other client. `running`: the
-    /// goal whose tree runs.
+    /// Ticks are no longer paused for a client. `send` resumes them if they were, and for no other client. `running`: reads
+    /// the goal whose tree runs.
     fn release<T>(
         &self,
         client: Client,
-        running: Option<NavigationId>,
+        running: impl FnOnce() -> Option<NavigationId>,
         send: impl FnOnce() -> T,
     ) -> Option<T> {
         let mut holders = self.lock();
+        let running = running();
         let is_held = running.is_some_and(|running| holders.contains(&(client, running)));
         holders.retain(|(holder, goal)| *holder != client && Some(*goal) == running);
         (is_held && holders.is_empty()).then(send)
@@ -106,9 +108,9 @@ impl PauseHolders {
     }
 
     /// Whether ticks of the goal that runs are paused for a client.
-    fn holds(&self, client: Client, running: Option<NavigationId>) -> bool {
+    fn holds(&self, client: Client, running: impl FnOnce() -> Option<NavigationId>) -> bool {
         let holders = self.lock();
-        running.is_some_and(|running| holders.contains(&(client, running)))
+        running().is_some_and(|running| holders.contains(&(client, running)))
     }
 }
 
@@ -149,6 +151,20 @@ impl ClientPause {
         }
     }
 
+    /// Pauses the ticks of a goal now, or changes nothing: a tick thread that is blocked must not pause later, when the client
+    /// was told that nothing is done. An earlier pause of the client goes on.
+    ///
+    /// # Errors
+    /// The reason why they are not paused.
+    pub fn pause_now(&self, goal: NavigationId) -> Result<(), String> {
+        let was_held = self.is_held();
+        self.pause(goal).inspect_err(|_| {
+            if !was_held {
+                let _ = self.release();
+            }
+        })
+    }
+
     /// Ends the pause for all clients.
     ///
     /// # Errors
@@ -164,7 +180,7 @@ impl ClientPause {
 impl PauseControl for ClientPause {
     fn pause(&self, goal: NavigationId) -> Result<(), String> {
         // First, so that another client which ends its own pause meanwhile does not end this one.
-        let running = self.heartbeat.active_goal();
+        let running = || self.heartbeat.active_goal();
         let paused = self
             .holders
             .hold(self.client, goal, running, || self.ticks.pause(goal));
@@ -183,7 +199,7 @@ impl PauseControl for ClientPause {
     }
 
     fn release(&self) -> Result<(), String> {
-        let running = self.heartbeat.active_goal();
+        let running = || self.heartbeat.active_goal();
         let resumed = self.holders.release(self.client, running, || self.ticks.resume());
         let Some(resumed) = resumed else {
             return Ok(());
@@ -194,7 +210,7 @@ impl PauseControl for ClientPause {
     }
 
     fn is_held(&self) -> bool {
-        self.holders.holds(self.client, self.heartbeat.active_goal())
+        self.holders.holds(self.client, || self.heartbeat.active_goal())
     }
 }
 
@@ -244,13 +260,13 @@ mod tests {
 
     /// Whether to resume.
     fn release(holders: &PauseHolders, client: Client, running: Option<NavigationId>) -> bool {
-        holders.release(client, running, || ()).is_some()
+        holders.release(client, || running, || ()).is_some()
     }
 
     #[test]
     fn the_tick_thread_gets_requests_in_the_order_of_the_pauses() {
         let holders = PauseHolders::default();
-        let running = Some(goal(1));
+        let running = || Some(goal(1));
         let send = || assert!(holders.0.try_lock().is_err(), "another client could come between");
         holders.hold(Page, goal(1), running, send);
         assert!(holders.release(Page, running, send).is_some());
@@ -260,10 +276,10 @@ mod tests {
     #[test]
     fn a_client_ends_its_own_pause_only() {
         let holders = PauseHolders::default();
-        let running = Some(goal(1));
+        let running = || Some(goal(1));
         holders.hold(Page, goal(1), running, || ());
         assert!(!release(&holders, Groot2(1667), Some(goal(1))), "Groot2 has gone");
-        assert!(holders.holds(Page, Some(goal(1))));
+        assert!(holders.holds(Page, || Some(goal(1))));
         holders.hold(Groot2(1667), goal(1), running, || ());
         assert!(
             !release(&holders, Page, Some(goal(1))),
@@ -276,15 +292,41 @@ mod tests {
     #[test]
     fn a_resume_and_the_end_of_the_goal_end_all_pauses() {
         let holders = PauseHolders::default();
-        holders.hold(Program, goal(1), Some(goal(1)), || ());
+        holders.hold(Program, goal(1), || Some(goal(1)), || ());
         holders.release_all(|| ());
-        assert!(!holders.holds(Program, Some(goal(1))));
-        holders.hold(Page, goal(1), Some(goal(1)), || ());
+        assert!(!holders.holds(Program, || Some(goal(1))));
+        holders.hold(Page, goal(1), || Some(goal(1)), || ());
         let next = Some(goal(2));
-        assert!(!holders.holds(Page, next) && !holders.holds(Page, None));
-        holders.hold(Program, goal(2), next, || ());
+        assert!(!holders.holds(Page, || next) && !holders.holds(Page, || None));
+        holders.hold(Program, goal(2), || next, || ());
         assert!(!release(&holders, Page, next), "it paused an earlier goal");
         assert!(release(&holders, Program, next));
+    }
+
+    #[test]
+    fn a_pause_that_a_blocked_thread_does_not_answer_ends_no_earlier_one() {
+        let (heartbeat, holders) = (Heartbeat::new(), PauseHolders::default());
+        let world = World::new(Bench::new("<AlwaysSuccess/>").link(), Settings::default());
+        let (unblock, blocked) = std::sync::mpsc::channel::<()>();
+        let thread = TickThread::start(
+            move |_| {
+                let _ = blocked.recv();
+                Navigator::new(world, Options::default())
+            },
+            Arc::new(StoppedClock),
+            heartbeat.clone(),
+            || (),
+        );
+        let ticks = thread.unwrap();
+        let page = ClientPause::new(Page, ticks.handle().clone(), heartbeat.clone(), holders.clone());
+        let program = page.of(Program);
+        heartbeat.set_goal(goal(2));
+        holders.hold(Program, goal(2), || Some(goal(2)), || ());
+        for client in [&page, &program] {
+            assert_eq!(client.pause_now(goal(2)), Err(reason(Unacknowledged::NotYet)));
+        }
+        assert!(!page.is_held() && program.is_held());
+        drop(unblock);
     }
 
     #[test]
@@ -301,7 +343,7 @@ mod tests {
         let page = ClientPause::new(Page, ticks.handle().clone(), heartbeat.clone(), holders.clone());
         // The tree of goal 2 runs, as far as the clients know.
         heartbeat.set_goal(goal(2));
-        holders.hold(Program, goal(2), Some(goal(2)), || ());
+        holders.hold(Program, goal(2), || Some(goal(2)), || ());
         for late in [goal(1), goal(2)] {
             assert_eq!(page.pause(late), Err(NOT_RUNNING.to_owned()));
             assert!(!page.is_held());

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use super::endpoint::{Client, Endpoint, path_of, world};
 use super::world::World;
 use crate::bt::{Behavior, Context, HaltReason, Node, NodeKind, NodeStatus, Ports, Tick};
-use crate::goal::{Outcome, Selection, Stamp, Ticket};
+use crate::goal::{Outcome, Ticket};
 use crate::msg::Action;
 
 /// The specific part of a cancel node.
@@ -79,15 +79,9 @@ impl<N: CancelNode> CancelLeaf<N> {
                 return Ok(NodeStatus::Failure);
             }
         };
-        // Cancels goals up to now rather than all goals: a goal that this tree starts later in the same tick must not
-        // be cancelled if the two requests overtake each other. Nav2 excludes the last 10 ms, including goals of other
-        // clients.
-        let now = Stamp {
-            nanoseconds: world.stamp().as_nanos(),
-        };
         let defaults = world.settings.goal_options();
         let options = self.endpoint.options(cx, defaults)?;
-        let ticket = world!(cx).cancel_server(server, &path, Selection::AcceptedUntil(now), options);
+        let ticket = world!(cx).cancel_server(server, &path, options);
         cx.memory().mark = ticket.0;
         Ok(NodeStatus::Running)
     }
@@ -113,6 +107,8 @@ impl<N: CancelNode> CancelLeaf<N> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use crate::bt::NodeStatus::{Failure, Running, Success};
     use crate::bt::Text;
     use crate::msg::Action;
@@ -142,6 +138,20 @@ mod tests {
         cancels::<FollowObject>("CancelFollowObject", "follow_object");
         cancels::<Spin>("CancelSpin", "spin");
         cancels::<Wait>("CancelWait", "wait");
+    }
+
+    #[test]
+    fn g3_goals_of_a_server_whose_clock_is_ahead_are_cancelled_too_and_goals_of_the_same_tick_are_not() {
+        for tree in ["<Spin/><CancelSpin/>", "<CancelSpin/><Spin/>"] {
+            let mut bench = Bench::new(&format!("<ParallelAll>{tree}</ParallelAll>"));
+            bench.set_server_clock_ahead(Duration::from_secs(3_600));
+            bench.action::<Spin>("spin", |_| Plan::success());
+            bench.foreign_goal("spin", Plan::<Spin>::endless());
+            bench.wait(15);
+            assert_eq!(bench.active("spin"), 1);
+            assert_eq!(bench.run(10), Success, "{tree}");
+            assert_eq!((bench.cancels("spin"), bench.active("spin")), (1, 0), "{tree}");
+        }
     }
 
     #[test]

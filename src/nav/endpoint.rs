@@ -265,6 +265,7 @@ impl Endpoint {
         let Some(world) = cx.resource::<World>() else {
             return;
         };
+        let former = client.server.take();
         match world.open(self.kind, &name, &type_name, self.form) {
             Ok(server) => {
                 client.server = Some(server);
@@ -273,10 +274,12 @@ impl Endpoint {
                 }
             }
             Err(error) => {
-                client.server = None;
                 client.is_of_type = matches!(error, LinkError::UnknownInterface(_));
                 client.fault = error.to_string();
             }
+        }
+        if let Some(former) = former {
+            world.release_server(former);
         }
         client.opened = Some((name, type_name));
     }

@@ -1,6 +1,8 @@
 //! The link between nodes and the world. Implemented by room `ros`, and by tests on a virtual clock.
 
 use std::any::Any;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
@@ -127,27 +129,59 @@ impl TopicSpec {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct TopicId(pub u32);
 
-/// What trees have opened.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+/// What trees have opened, with the number of uses. As a change of another list, it may contain negative numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Opened {
-    /// The clients of servers.
-    pub servers: Vec<ServerId>,
-    /// The topics, and the services that trees serve.
-    pub topics: Vec<TopicId>,
+    servers: BTreeMap<ServerId, i64>,
+    topics: BTreeMap<TopicId, i64>,
 }
 
 impl Opened {
-    /// Adds what another list contains and this one does not.
+    /// Adds uses of the client of a server.
+    pub fn add_server(&mut self, server: ServerId, uses: i64) {
+        add(&mut self.servers, server, uses);
+    }
+
+    /// Adds uses of a topic, or of a service that trees serve.
+    pub fn add_topic(&mut self, topic: TopicId, uses: i64) {
+        add(&mut self.topics, topic, uses);
+    }
+
+    /// Adds the uses of another list.
     pub fn add(&mut self, other: &Self) {
-        fn merge<T: Copy + PartialEq>(all: &mut Vec<T>, other: &[T]) {
-            for one in other {
-                if !all.contains(one) {
-                    all.push(*one);
-                }
+        for (server, uses) in &other.servers {
+            self.add_server(*server, *uses);
+        }
+        for (topic, uses) in &other.topics {
+            self.add_topic(*topic, *uses);
+        }
+    }
+
+    /// Whether the client of a server is used.
+    pub fn has_server(&self, server: ServerId) -> bool {
+        self.servers.contains_key(&server)
+    }
+
+    /// Whether a topic is used.
+    pub fn has_topic(&self, topic: TopicId) -> bool {
+        self.topics.contains_key(&topic)
+    }
+
+    /// The servers.
+    pub fn servers(&self) -> impl Iterator<Item = ServerId> {
+        self.servers.keys().copied()
+    }
+}
+
+fn add<I: Ord>(all: &mut BTreeMap<I, i64>, id: I, uses: i64) {
+    match all.entry(id) {
+        Entry::Vacant(entry) => drop(entry.insert(uses)),
+        Entry::Occupied(mut entry) => {
+            *entry.get_mut() += uses;
+            if *entry.get() == 0 {
+                entry.remove();
             }
         }
-        merge(&mut self.servers, &other.servers);
-        merge(&mut self.topics, &other.topics);
     }
 }
 
@@ -301,6 +335,10 @@ pub trait Link: Send {
 
     /// Closes, now or later, what was opened and is not in this list.
     fn close_unused(&mut self, _in_use: &Opened) {}
+
+    /// Tells that the messages of these topics were forgotten, which were closed before. No message of them is delivered
+    /// until they are opened again; then, the newest one is if its topic is latched.
+    fn forget(&mut self, _topics: &[TopicId]) {}
 
     /// Publishes a message of a leaf. It is dropped after [`Command::HaltAll`], until the next session begins.
     fn publish(&mut self, topic: TopicId, payload: Payload);

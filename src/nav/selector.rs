@@ -128,7 +128,8 @@ impl<N: SelectorNode> Behavior for Selector<N> {
             .subscription
             .open_port(cx, TopicKind::SELECTION, &self.topic);
         if state.subscription.topic() != before {
-            state.count = 0;
+            // What was selected on another topic does not count.
+            (state.count, state.selected) = (0, None);
         }
         cx.put_state(state);
     }
@@ -203,6 +204,21 @@ mod tests {
             bench.set("topic", Text::from(topic));
             // It subscribes in its first tick.
             bench.tick();
+            assert_eq!(bench.tick(), Success);
+            assert_eq!(bench.get::<Text>("selected").as_deref(), Some(planner));
+        }
+    }
+
+    #[test]
+    fn a_selection_on_another_topic_does_not_count() {
+        let mut bench = Bench::new(
+            "<PlannerSelector selected_planner=\"{selected}\" topic_name=\"{topic}\" default_planner=\"Default\"/>",
+        );
+        bench.set("topic", Text::from("a"));
+        bench.tick();
+        bench.publish("a", "First".to_owned());
+        for (topic, planner) in [("a", "First"), ("silent", "Default"), ("a", "First")] {
+            bench.set("topic", Text::from(topic));
             assert_eq!(bench.tick(), Success);
             assert_eq!(bench.get::<Text>("selected").as_deref(), Some(planner));
         }

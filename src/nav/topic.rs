@@ -72,12 +72,14 @@ impl Subscription {
             return;
         };
         self.name = Some(name.clone());
-        match world.subscribe(&kind.spec(name)) {
+        let former = self.topic.take();
+        let subscribed = world.subscribe(&kind.spec(name));
+        if let Some(former) = former {
+            world.release_topic(former);
+        }
+        match subscribed {
             Ok(topic) => self.topic = Some(topic),
-            Err(error) => {
-                self.topic = None;
-                report_fault(cx, port, error.to_string());
-            }
+            Err(error) => report_fault(cx, port, error.to_string()),
         }
     }
 

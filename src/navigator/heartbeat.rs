@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::goal::NavigationId;
-use crate::bt::CurrentNode;
+use crate::bt::{CurrentNode, HaltReason};
 
 /// The activity of the tick thread, at a cost of two stores per tick. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +17,8 @@ struct HeartbeatInner {
     /// The current node of the running tree.
     current_node: Mutex<Option<CurrentNode>>,
     goals: Mutex<Goals>,
-    /// Whether [`Goals::cancelled_externally`] is set. Read before each tick.
-    is_cancelled_externally: AtomicBool,
+    /// Whether [`Goals::overtaking`] is set. Read at each tick.
+    is_overtaken: AtomicBool,
 }
 
 /// The navigation goals that a watchdog needs.
@@ -30,9 +30,8 @@ struct Goals {
     stopping_goal: Option<NavigationId>,
     /// The cancel requests that the thread has not processed.
     cancels: Vec<CancelRequest>,
-    /// The request for which all goals and jobs of the tree were cancelled without the thread. The thread has not
-    /// processed this yet.
-    cancelled_externally: Option<CancelRequest>,
+    /// See [`Heartbeat::overtake`]. The thread has not processed it.
+    overtaking: Option<Overtaking>,
 }
 
 /// A request to cancel a navigation goal.
@@ -41,6 +40,15 @@ pub(crate) struct CancelRequest {
     pub(crate) goal: NavigationId,
     /// The error message for the client of the goal, if the request is not its own.
     pub(crate) message: Option<&'static str>,
+}
+
+/// The reason why all leaves of a tree were halted without its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Overtaking {
+    /// The goal of the tree was cancelled.
+    Cancel(CancelRequest),
+    /// The node is deactivated, or the process ends.
+    Halt(HaltReason),
 }
 
 impl Goals {
@@ -137,28 +145,51 @@ impl Heartbeat {
         goals.active_goal.filter(|goal| goals.cancel_of(*goal).is_some())
     }
 
-    /// Records that the goals and jobs of the leaves were cancelled without the thread, because of a cancel of this
-    /// goal.
-    pub(crate) fn cancelled_externally(&self, goal: NavigationId) {
+    /// Halts all leaves without the thread, by `halt_all`: their goals and their jobs. What they ask for in the tick that
+    /// the thread may execute has no effect, so the thread ends that run. `halt_all` must not wait.
+    ///
+    /// The thread cannot begin with another tree in between: the halt of all leaves would be about leaves of that tree.
+    pub(crate) fn overtake<T>(&self, reason: HaltReason, halt_all: impl FnOnce() -> T) -> T {
+        self.overtake_with(&mut self.goals(), Overtaking::Halt(reason), halt_all)
+    }
+
+    /// Like [`Heartbeat::overtake`], because of a cancel of this goal that waits for the thread. Returns `None` if it does
+    /// not wait any more, or if the tree of another goal runs: then nothing is halted.
+    pub(crate) fn overtake_for_cancel<T>(
+        &self,
+        goal: NavigationId,
+        halt_all: impl FnOnce() -> T,
+    ) -> Option<T> {
         let mut goals = self.goals();
-        let message = goals.cancel_of(goal).and_then(|request| request.message);
-        goals.cancelled_externally = Some(CancelRequest { goal, message });
-        drop(goals);
-        self.0.is_cancelled_externally.store(true, Ordering::Release);
+        let request = goals.cancel_of(goal).copied();
+        let request = request.filter(|_| goals.active_goal == Some(goal))?;
+        Some(self.overtake_with(&mut goals, Overtaking::Cancel(request), halt_all))
     }
 
-    /// Returns whether the thread has not processed that record. Costs one load.
-    pub(super) fn is_cancelled_externally(&self) -> bool {
-        self.0.is_cancelled_externally.load(Ordering::Acquire)
+    fn overtake_with<T>(&self, goals: &mut Goals, overtaking: Overtaking, halt_all: impl FnOnce() -> T) -> T {
+        goals.overtaking.get_or_insert(overtaking);
+        self.0.is_overtaken.store(true, Ordering::Release);
+        halt_all()
     }
 
-    /// Takes that record.
-    pub(crate) fn take_cancelled_externally(&self) -> Option<CancelRequest> {
-        if !self.is_cancelled_externally() {
+    /// Whether all leaves of the tree were halted without the thread. Costs one load.
+    pub(super) fn is_overtaken(&self) -> bool {
+        self.0.is_overtaken.load(Ordering::Acquire)
+    }
+
+    /// Takes the reason for which they were halted.
+    pub(super) fn take_overtaking(&self) -> Option<Overtaking> {
+        if !self.is_overtaken() {
             return None;
         }
-        self.0.is_cancelled_externally.store(false, Ordering::Release);
-        self.goals().cancelled_externally.take()
+        let mut goals = self.goals();
+        self.0.is_overtaken.store(false, Ordering::Release);
+        goals.overtaking.take()
+    }
+
+    /// A tree is about to run whose leaves were not halted. Forgets what was done to the tree before it.
+    pub(super) fn begin_session(&self) {
+        self.take_overtaking();
     }
 
     pub(super) fn beats(&self) -> u64 {

@@ -102,4 +102,6 @@ pub use thread::{
     AdmissionPermit, Handle, Pending, TickClock, TickStatistics, TickStatus, TickThread, Unacknowledged,
 };
 pub use tree_loader::load_trees;
+#[cfg(feature = "ros")]
+pub(crate) use watchdog::halt_without_ticks;
 pub use watchdog::{Watchdog, cancel_without_ticks};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Handle, TreeLibrary, plugins};
+use super::{Handle, TreeLibrary, halt_without_ticks, plugins};
 use crate::bt::HaltReason;
 use crate::job::JobRegistry;
 use crate::ros::lifecycle::{LifecycleState, Transition, TransitionResult};
@@ -76,8 +76,8 @@ impl LifecycleHandler for NodeLifecycle {
                 let mut outcome = halted.wait(SOON);
                 if outcome.is_err() {
                     // A leaf may block the tick thread, and the robot must still stop.
-                    self.goal_tracker.halt_all(reason);
-                    self.jobs.cancel_all();
+                    let halt_goals = || self.goal_tracker.halt_all(reason);
+                    halt_without_ticks(reason, &self.navigator, &self.jobs, halt_goals);
                     outcome = halted.wait(TIMEOUT);
                 }
                 if outcome.is_err() {

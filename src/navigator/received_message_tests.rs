@@ -313,6 +313,29 @@ fn a_message_of_an_earlier_navigation_counts_although_another_tree_was_used_in_b
 }
 
 #[test]
+fn each_of_many_latched_topics_has_its_message_again_although_another_tree_was_used_in_between() {
+    let topics = || (0..100).map(|number| format!("door{number}"));
+    let reader = |topic| {
+        format!(
+            r#"<RosSubscribe topic_name="{topic}" message_type="std_msgs/msg/String" qos="latched" timeout="50"/>"#
+        )
+    };
+    let readers: String = topics().map(reader).collect();
+    let reading = load(&registry(), &format!("<Sequence>{readers}</Sequence>"));
+    let other = load(&registry(), "<AlwaysSuccess/>");
+    let mut rig = rig();
+    for (number, tree) in [(1, &reading), (2, &other), (3, &reading)] {
+        rig.unstamped(number, 1.0, tree, 0);
+        rig.ticks(1);
+        if number == 1 {
+            topics().for_each(|topic| rig.bench.publish(&topic, serde_json::json!({"data": "open"})));
+        }
+        rig.ticks(10);
+        assert_eq!(rig.report().1.status, TerminalStatus::Succeeded, "{number}");
+    }
+}
+
+#[test]
 fn a_goal_after_a_paused_one_has_ended_is_not_paused() {
     let (mut rig, tree) = turning();
     rig.bench.publish("pause", ());

@@ -88,11 +88,10 @@ impl NavigationRecorder {
     /// The result of a navigation that is about to be sent, with the name of the recording if it will be written.
     pub(crate) fn end(&mut self, session: &Session, result: NavigationResult, now: Time) -> NavigationResult {
         let (first_goal, recording) = self.current.take().unwrap_or((session.id().goal, None));
+        let may_be_written = recording.is_some();
+        let recording = recording.filter(|_| result.is_failure() && !self.disk.has_failed());
         let mut named = result.clone();
-        if result.is_failure()
-            && !self.disk.has_failed()
-            && let Some(recording) = recording
-        {
+        if let Some(recording) = &recording {
             if !named.error_message.is_empty() {
                 named.error_message += "; ";
             }
@@ -108,7 +107,14 @@ impl NavigationRecorder {
             error_message: named.error_message.clone(),
         })));
         // Without this record, the recorder does not know that the navigation has failed.
-        if is_written { named } else { result }
+        if !is_written {
+            return result;
+        }
+        if may_be_written {
+            // The writer has few places, so it does not get the recordings of many navigations at once.
+            self.stream.wake();
+        }
+        named
     }
 
     /// The work of a tick.

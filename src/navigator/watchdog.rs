@@ -2,11 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "ros")]
+use super::Handle;
 use super::Heartbeat;
 use super::goal::NavigationId;
+#[cfg(feature = "ros")]
+use crate::bt::HaltReason;
 use crate::bt::Time;
-use crate::job::{JobRegistry, StallDetector, StallNotice};
-use crate::robot_name;
+use crate::job::{HaltedJobs, JobRegistry, StallDetector, StallNotice};
 
 /// Watches one tick thread and the jobs of its trees. A thread that never waits for the watched ones calls
 /// [`Watchdog::check`] once in each period.
@@ -40,6 +43,7 @@ impl Watchdog {
     /// - `report`: logs a message.
     /// - `cancel_all_goals`: called when a cancel of the active goal waits for a blocked tick thread. The goals of its
     ///   leaves and their jobs can be cancelled without that thread. The tree is halted as soon as the thread returns.
+    ///   It must not wait.
     pub fn new(
         heartbeat: Heartbeat,
         jobs: JobRegistry,
@@ -97,23 +101,20 @@ impl Watchdog {
         if self.is_blocked
             && let Some(goal) = self.heartbeat.waiting_cancel()
             && self.cancelled_for != Some(goal)
+            && let Some(jobs) = self.heartbeat.overtake_for_cancel(goal, || {
+                (self.cancel_all_goals)();
+                self.jobs.halt_all()
+            })
         {
             self.cancelled_for = Some(goal);
             (self.report)(
-                "tick thread is blocked and its goal is cancelled: the watchdog cancels all goals".to_owned(),
+                "tick thread is blocked and its goal has to end: the watchdog cancels all goals".to_owned(),
             );
-            (self.cancel_all_goals)();
-            let (jobs, heartbeat) = (self.jobs.clone(), self.heartbeat.clone());
-            // Without another look at the cancel: the leaves are halted, and the tick thread, which may have answered in
-            // between and begun with the next goal, has to know.
-            let cancel_jobs = move || cancel_jobs(goal, &heartbeat, &jobs);
-            // Wakers and destructors of a user's executor may take long, and this thread has other duties.
-            let started = std::thread::Builder::new()
-                .name("cancel-jobs".to_owned())
-                .spawn(robot_name::inherit(cancel_jobs));
-            if let Err(error) = started {
+            if let Err(error) = jobs.wake_on_thread() {
                 self.cancelled_for = None;
-                (self.report)(format!("jobs not cancelled, next attempt soon: {error}"));
+                (self.report)(format!(
+                    "jobs not woken for their cancel, next attempt soon: {error}"
+                ));
             }
         }
     }
@@ -127,17 +128,33 @@ pub fn cancel_without_ticks(
     jobs: &JobRegistry,
     cancel_all_goals: impl FnOnce(),
 ) {
-    if heartbeat.waiting_cancel() != Some(goal) {
-        return;
+    let halt_all = || {
+        cancel_all_goals();
+        jobs.halt_all()
+    };
+    if let Some(jobs) = heartbeat.overtake_for_cancel(goal, halt_all) {
+        wake(jobs);
     }
-    cancel_all_goals();
-    cancel_jobs(goal, heartbeat, jobs);
 }
 
-fn cancel_jobs(goal: NavigationId, heartbeat: &Heartbeat, jobs: &JobRegistry) {
-    jobs.cancel_all();
-    // Not earlier: when the tick thread reads this, the goals and jobs of its tree must be cancelled.
-    heartbeat.cancelled_externally(goal);
+/// The same because the node is deactivated, or because the process ends.
+#[cfg(feature = "ros")]
+pub(crate) fn halt_without_ticks(
+    reason: HaltReason,
+    ticks: &Handle,
+    jobs: &JobRegistry,
+    cancel_all_goals: impl FnOnce(),
+) {
+    wake(ticks.overtake(reason, || {
+        cancel_all_goals();
+        jobs.halt_all()
+    }));
+}
+
+fn wake(jobs: HaltedJobs) {
+    if let Err(error) = jobs.wake_on_thread() {
+        tracing::error!("jobs are not woken for their cancel: {error}");
+    }
 }
 
 fn blocked_message(leaf: Option<&str>, time: Duration) -> String {

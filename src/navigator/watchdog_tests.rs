@@ -7,11 +7,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::goal::{NavigationResult, TerminalStatus};
+use super::heartbeat::{CancelRequest, Overtaking};
 use super::test_harness::{load, navigation, registry, request};
 use super::thread_tests::{Remote, TIMEOUT};
 use super::{Heartbeat, NavigatorKind, Unacknowledged, Watchdog, cancel_without_ticks};
 use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Registry, Tick, TreeDef};
-use crate::job::{JobRegistry, Threads, register_function};
+use crate::job::{BoxFuture, Threads, register_function};
 use crate::msg::action::Spin;
 use crate::nav::testing::Plan;
 use crate::nav::{Form, Payload, TopicSpec, World};
@@ -43,14 +44,7 @@ struct WatchdogThread {
 }
 
 impl WatchdogThread {
-    fn start(
-        heartbeat: Heartbeat,
-        jobs: JobRegistry,
-        limit: Duration,
-        report: impl FnMut(String) + Send + 'static,
-        cancel_all_goals: impl FnMut() + Send + 'static,
-    ) -> Self {
-        let mut watchdog = Watchdog::new(heartbeat, jobs, limit, report, cancel_all_goals);
+    fn start(mut watchdog: Watchdog) -> Self {
         let (end, ended) = channel();
         let thread = std::thread::spawn(move || {
             while ended.recv_timeout(watchdog.period()) == Err(RecvTimeoutError::Timeout) {
@@ -96,13 +90,13 @@ fn a_leaf_that_blocks_the_tick_thread_is_reported_and_so_is_its_end() {
     let cancel_all_goals = move || {
         let _ = stopping.send(());
     };
-    let watchdog = WatchdogThread::start(
+    let watchdog = WatchdogThread::start(Watchdog::new(
         remote.heartbeat.clone(),
         remote.jobs.clone(),
         limit,
         report,
         cancel_all_goals,
-    );
+    ));
     let tree = load(
         &registry,
         r#"<Sequence name="all"><AlwaysSuccess/><Stuck name="arm"/></Sequence>"#,
@@ -117,7 +111,7 @@ fn a_leaf_that_blocks_the_tick_thread_is_reported_and_so_is_its_end() {
     stopped.recv_timeout(TIMEOUT).unwrap();
     release.send(()).unwrap();
     assert_eq!(halted.wait(TIMEOUT), Ok(()));
-    expect_report(&reports, "tick thread is blocked and its goal is cancelled");
+    expect_report(&reports, "tick thread is blocked and its goal has to end");
     expect_report(&reports, "tick thread responds again after ");
     drop(watchdog);
 }
@@ -176,7 +170,7 @@ impl BlockedTree {
         let (sender, reports) = channel();
         let (stopping, stopped) = channel();
         let mut halt_all = remote.bench.halting();
-        let watchdog = WatchdogThread::start(
+        let watchdog = WatchdogThread::start(Watchdog::new(
             remote.heartbeat.clone(),
             remote.jobs.clone(),
             Duration::from_millis(100),
@@ -185,7 +179,7 @@ impl BlockedTree {
                 halt_all();
                 let _ = stopping.send(());
             },
-        );
+        ));
         Self {
             remote,
             tree,
@@ -209,13 +203,38 @@ impl BlockedTree {
         assert_eq!(self.remote.bench.active("spin"), 1);
     }
 
+    /// Cancels a goal while its leaf blocks the thread, and lets the leaf return after the watchdog has stopped the leaves.
+    /// Its client is told that it is cancelled.
+    fn cancel_while_it_blocks(&self, goal: u8) {
+        self.remote.thread.handle().cancel(navigation(goal));
+        self.stopped.recv_timeout(TIMEOUT).unwrap();
+        self.wait_for_the_stop();
+        self.release.send(()).unwrap();
+        let (client, report) = self.remote.reports.recv_timeout(TIMEOUT).unwrap();
+        assert_eq!(
+            (client, report.status),
+            (goal, TerminalStatus::Canceled),
+            "{report:?}"
+        );
+    }
+
+    /// Runs goal 2, whose leaf blocks the thread for a moment only.
+    fn run_goal_2(&self) {
+        self.release.send(()).unwrap();
+        self.remote.goal(2, &self.tree);
+        self.remote.clock.advance(10);
+        self.remote.thread.handle().wake();
+    }
+
     /// Waits until the watchdog has told the tick thread that it has stopped the leaves.
     fn wait_for_the_stop(&self) {
         let deadline = Instant::now() + TIMEOUT;
-        while !self.remote.heartbeat.is_cancelled_externally() {
+        while !self.remote.heartbeat.is_overtaken() {
             assert!(Instant::now() < deadline);
             std::thread::yield_now();
         }
+        // The leaves are stopped under the lock that this takes. The tick thread takes it, too, when it sees the same.
+        let _ = self.remote.heartbeat.active_goal();
     }
 }
 
@@ -253,19 +272,11 @@ fn g8_a_leaf_that_returns_after_the_cancel_of_its_goal_starts_no_goal_and_no_job
     let kept = BlockedTree::with(registry, text);
     kept.remote.goal(1, &kept.tree);
     kept.inside.recv_timeout(TIMEOUT).unwrap();
-    kept.remote.thread.handle().cancel(navigation(1));
-    kept.stopped.recv_timeout(TIMEOUT).unwrap();
-    kept.wait_for_the_stop();
-    kept.release.send(()).unwrap();
-    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
-    assert_eq!((client, report.status), (1, TerminalStatus::Canceled));
+    kept.cancel_while_it_blocks(1);
     assert_eq!(kept.remote.bench.goals::<Spin>("spin").len(), 0);
     assert!(started.try_recv().is_err(), "the job has run");
     // The next goal runs.
-    kept.release.send(()).unwrap();
-    kept.remote.goal(2, &kept.tree);
-    kept.remote.clock.advance(10);
-    kept.remote.thread.handle().wake();
+    kept.run_goal_2();
     kept.inside.recv_timeout(TIMEOUT).unwrap();
     started.recv_timeout(TIMEOUT).unwrap();
     assert_eq!(kept.remote.bench.goals::<Spin>("spin").len(), 1);
@@ -278,23 +289,187 @@ fn g8_a_leaf_that_returns_after_the_cancel_of_its_goal_publishes_nothing() {
     let kept = BlockedTree::with(registry(), text);
     kept.remote.goal(1, &kept.tree);
     kept.inside.recv_timeout(TIMEOUT).unwrap();
-    kept.remote.thread.handle().cancel(navigation(1));
-    kept.stopped.recv_timeout(TIMEOUT).unwrap();
-    kept.wait_for_the_stop();
-    kept.release.send(()).unwrap();
-    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
-    assert_eq!((client, report.status), (1, TerminalStatus::Canceled));
+    kept.cancel_while_it_blocks(1);
     let published = || kept.remote.bench.published::<serde_json::Value>("cmd_vel").len();
     assert_eq!(published(), 0);
     // The next goal publishes.
-    kept.release.send(()).unwrap();
-    kept.remote.goal(2, &kept.tree);
-    kept.remote.clock.advance(10);
-    kept.remote.thread.handle().wake();
+    kept.run_goal_2();
     kept.inside.recv_timeout(TIMEOUT).unwrap();
     assert!(kept.remote.is_running());
     assert_eq!(published(), 1);
     drop(kept.watchdog);
+}
+
+#[test]
+fn g8_a_goal_is_not_reported_as_succeeded_if_the_messages_of_its_last_tick_were_dropped() {
+    let text = r#"<Sequence><Stuck name="arm"/><RosPublish topic_name="cmd_vel" message_type="geometry_msgs/msg/Twist"/></Sequence>"#;
+    let kept = BlockedTree::with(registry(), text);
+    kept.remote.goal(1, &kept.tree);
+    kept.inside.recv_timeout(TIMEOUT).unwrap();
+    kept.cancel_while_it_blocks(1);
+    // The next goal is not affected.
+    kept.run_goal_2();
+    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!((client, report.status), (2, TerminalStatus::Succeeded));
+    assert_eq!(
+        kept.remote.bench.published::<serde_json::Value>("cmd_vel").len(),
+        1
+    );
+    drop(kept.watchdog);
+}
+
+#[test]
+fn g8_a_goal_that_a_halt_overtakes_is_told_the_reason_whatever_its_tree_returns() {
+    for result in [NodeStatus::Success, NodeStatus::Failure, NodeStatus::Running] {
+        for (reason, words) in [
+            (HaltReason::Deactivated, "the node was deactivated"),
+            (HaltReason::ShuttingDown, "the navigator was stopped"),
+        ] {
+            let text = r#"<Stuck name="arm"/>"#;
+            let kept = BlockedTree::with_result(registry(), text, result);
+            kept.remote.goal(1, &kept.tree);
+            kept.inside.recv_timeout(TIMEOUT).unwrap();
+            let handle = kept.remote.thread.handle();
+            // Of an earlier goal. The thread has not processed it.
+            handle.cancel(navigation(9));
+            // With `tick_on_event`, it would bring a tick before the halt.
+            handle.event();
+            let halted = handle.halt(reason);
+            handle.overtake(reason, kept.remote.bench.halting());
+            kept.release.send(()).unwrap();
+            assert_eq!(halted.wait(TIMEOUT), Ok(()));
+            let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
+            assert_eq!((client, report.status), (1, TerminalStatus::Aborted));
+            assert!(report.error_message.starts_with(words), "{report:?}");
+            drop(kept.watchdog);
+        }
+    }
+}
+
+#[test]
+fn g3_a_goal_that_is_stopped_while_its_tree_is_made_starts_nothing() {
+    for is_canceled in [true, false] {
+        let mut registry = registry();
+        let (release, inside) = register_gated(&mut registry, "Slow", BlockingAttach);
+        let mut remote = Remote::new();
+        remote.bench.action::<Spin>("spin", |_| Plan::endless());
+        let text = r#"<Parallel success_count="2"><Slow/><Spin spin_dist="1.0"/></Parallel>"#;
+        remote.goal(1, &load(&registry, text));
+        inside.recv_timeout(TIMEOUT).unwrap();
+        let handle = remote.thread.handle();
+        // It would bring a tick before the request is read.
+        handle.event();
+        let expected = if is_canceled {
+            handle.cancel(navigation(1));
+            TerminalStatus::Canceled
+        } else {
+            let _halted = handle.halt(HaltReason::Deactivated);
+            handle.overtake(HaltReason::Deactivated, remote.bench.halting());
+            TerminalStatus::Aborted
+        };
+        release.send(()).unwrap();
+        let (client, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
+        assert_eq!((client, report.status), (1, expected), "{report:?}");
+        assert_eq!(remote.bench.goals::<Spin>("spin").len(), 0);
+        remote.periods(2);
+        assert!(!remote.is_running());
+    }
+}
+
+#[test]
+fn g6_a_goal_that_replaces_the_one_whose_leaves_were_halted_gets_a_result_although_a_job_blocks_its_cancel() {
+    /// A waker that blocks.
+    struct BlockingWaker(Gate);
+    impl std::task::Wake for BlockingWaker {
+        fn wake(self: Arc<Self>) {
+            self.0.pass();
+        }
+    }
+    let (gate, release_waker, in_waker) = Gate::new();
+    let mut registry = registry();
+    let futures = Mutex::new(Vec::new());
+    let executor = move |mut future: BoxFuture| {
+        let waker = std::task::Waker::from(Arc::new(BlockingWaker(gate.clone())));
+        let _ = future.as_mut().poll(&mut std::task::Context::from_waker(&waker));
+        // Its drop would end the job.
+        futures.lock().unwrap().push(future);
+    };
+    register_function(&mut registry, "Arm", executor, |cancel| async move {
+        cancel.cancelled().await;
+        NodeStatus::Success
+    })
+    .unwrap();
+    let text = r#"<Parallel success_count="3"><Arm/><Spin spin_dist="1.0"/><Delay delay_msec="20"><Stuck name="arm"/></Delay></Parallel>"#;
+    let mut kept = BlockedTree::with_result(registry, text, NodeStatus::Running);
+    kept.remote.goal(1, &kept.tree);
+    kept.keep();
+    kept.remote.goal(2, &kept.tree);
+    kept.remote.thread.handle().cancel(navigation(1));
+    kept.stopped.recv_timeout(TIMEOUT).unwrap();
+    in_waker.recv_timeout(TIMEOUT).unwrap();
+    kept.release.send(()).unwrap();
+    // The job does not end in time.
+    kept.remote.periods(2);
+    kept.remote.clock.advance(10_000);
+    kept.remote.thread.handle().wake();
+    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!((client, report.status), (1, TerminalStatus::Canceled));
+    release_waker.send(()).unwrap();
+    drop(kept.watchdog);
+}
+
+#[test]
+fn g6_the_jobs_of_the_next_goal_are_not_cancelled_with_those_of_the_goal_whose_leaves_were_halted() {
+    let mut registry = registry();
+    let (release, inside) = blocking_leaf(&mut registry);
+    let (starting, started) = channel();
+    let (finish, finished) = channel::<()>();
+    let finished = Arc::new(Mutex::new(finished));
+    register_function(&mut registry, "Arm", Threads, move |cancel| {
+        let (starting, finished) = (starting.clone(), Arc::clone(&finished));
+        async move {
+            let _ = starting.send(());
+            let _ = finished.lock().unwrap().recv_timeout(TIMEOUT);
+            assert!(!cancel.is_cancelled());
+            NodeStatus::Success
+        }
+    })
+    .unwrap();
+    let mut remote = Remote::new();
+    let (gate, let_on, reporting) = Gate::new();
+    let report = move |text: String| {
+        if text.starts_with("tick thread is blocked and its goal has to end") {
+            gate.pass();
+        }
+    };
+    let watchdog = WatchdogThread::start(Watchdog::new(
+        remote.heartbeat.clone(),
+        remote.jobs.clone(),
+        Duration::from_millis(100),
+        report,
+        remote.bench.halting(),
+    ));
+    remote.goal(1, &load(&registry, r#"<Stuck name="arm"/>"#));
+    inside.recv_timeout(TIMEOUT).unwrap();
+    remote.goal(2, &load(&registry, "<Arm/>"));
+    remote.thread.handle().cancel(navigation(1));
+    reporting.recv_timeout(TIMEOUT).unwrap();
+    release.send(()).unwrap();
+    let (client, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!((client, report.status), (1, TerminalStatus::Canceled));
+    remote.periods(2);
+    started.recv_timeout(TIMEOUT).unwrap();
+    let_on.send(()).unwrap();
+    // The watchdog is back.
+    drop(watchdog);
+    finish.send(()).unwrap();
+    let deadline = Instant::now() + TIMEOUT;
+    while remote.is_running() {
+        remote.periods(1);
+        assert!(Instant::now() < deadline, "goal 2 gets no result");
+    }
+    let (client, report) = remote.reports.try_recv().unwrap();
+    assert_eq!((client, report.status), (2, TerminalStatus::Succeeded));
 }
 
 /// A leaf that publishes 1 while it drives, and 0 when it is halted.
@@ -327,26 +502,56 @@ impl Behavior for Motor {
     }
 }
 
-#[test]
-fn g8_a_stop_that_a_leaf_publishes_in_its_halt_leaves_after_all_leaves_were_halted() {
+/// The nodes of these tests and `Motor`.
+fn with_motor() -> Registry {
     let mut registry = registry();
     registry
         .register_with("Motor", NodeKind::Action, (0, 0), "", |_| Box::new(Motor))
         .unwrap();
-    let kept = BlockedTree::with(
-        registry,
-        r#"<Parallel success_count="2"><Motor/><Stuck name="arm"/></Parallel>"#,
-    );
+    registry
+}
+
+#[test]
+fn g8_a_stop_that_a_leaf_publishes_in_its_halt_leaves_after_all_leaves_were_halted() {
+    // The whole tree is halted, or `Parallel` halts the leaf in the tick that was overtaken.
+    for success_count in [2, 1] {
+        let text =
+            format!(r#"<Parallel success_count="{success_count}"><Motor/><Stuck name="arm"/></Parallel>"#);
+        let kept = BlockedTree::with(with_motor(), &text);
+        kept.remote.goal(1, &kept.tree);
+        kept.inside.recv_timeout(TIMEOUT).unwrap();
+        kept.cancel_while_it_blocks(1);
+        assert_eq!(kept.remote.bench.published::<i64>("speed"), [0]);
+        drop(kept.watchdog);
+    }
+}
+
+#[test]
+fn g3_a_stop_that_a_leaf_publishes_in_its_halt_does_not_wait_for_a_leaf_that_blocks_in_the_same_tick() {
+    let text = r#"<Fallback><Timeout msec="500"><Motor/></Timeout><Stuck name="arm"/></Fallback>"#;
+    let mut kept = BlockedTree::with(with_motor(), text);
     kept.remote.goal(1, &kept.tree);
+    kept.remote.periods(2);
+    kept.remote.clock.advance(600);
+    kept.remote.thread.handle().wake();
     kept.inside.recv_timeout(TIMEOUT).unwrap();
-    kept.remote.thread.handle().cancel(navigation(1));
-    kept.stopped.recv_timeout(TIMEOUT).unwrap();
-    kept.wait_for_the_stop();
+    let published = kept.remote.bench.published::<i64>("speed");
+    assert_eq!(published.last(), Some(&0), "{published:?}");
     kept.release.send(()).unwrap();
-    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
-    assert_eq!((client, report.status), (1, TerminalStatus::Canceled));
-    assert_eq!(kept.remote.bench.published::<i64>("speed"), [0]);
     drop(kept.watchdog);
+}
+
+#[test]
+fn g3_a_stop_does_not_overtake_the_speed_that_the_leaf_has_published_in_the_same_tick() {
+    let text =
+        r#"<Parallel success_count="1"><Motor/><Delay delay_msec="20"><AlwaysSuccess/></Delay></Parallel>"#;
+    let mut remote = Remote::new();
+    remote.goal(1, &load(&with_motor(), text));
+    remote.periods(5);
+    let (_, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!(report.status, TerminalStatus::Succeeded);
+    let published = remote.bench.published::<i64>("speed");
+    assert_eq!(published.last(), Some(&0), "{published:?}");
 }
 
 /// A place in a leaf's code where the tick thread blocks until the test releases it.
@@ -683,12 +888,7 @@ fn g8_the_cancel_of_the_goal_after_a_blocking_halt_does_not_wait_for_its_leaf_ei
     let (client, _) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
     assert_eq!(client, 1);
     kept.inside.recv_timeout(TIMEOUT).unwrap();
-    kept.remote.thread.handle().cancel(navigation(2));
-    kept.stopped.recv_timeout(TIMEOUT).unwrap();
-    kept.wait_for_the_stop();
-    kept.release.send(()).unwrap();
-    let (client, report) = kept.remote.reports.recv_timeout(TIMEOUT).unwrap();
-    assert_eq!((client, report.status), (2, TerminalStatus::Canceled));
+    kept.cancel_while_it_blocks(2);
     drop(kept.watchdog);
 }
 
@@ -745,22 +945,40 @@ fn g6_a_tree_whose_goals_were_cancelled_externally_is_halted_and_its_client_gets
 }
 
 #[test]
-fn g6_the_tick_thread_knows_of_halted_leaves_although_it_began_with_the_next_goal_in_between() {
-    let remote = Remote::new();
+fn g8_all_leaves_are_halted_for_the_cancelled_goal_only() {
     let heartbeat = Heartbeat::default();
-    heartbeat.begin();
-    heartbeat.set_goal(navigation(1));
-    heartbeat.cancel_requested(navigation(1));
-    let tick_thread = heartbeat.clone();
-    let next_goal = move || tick_thread.set_goal(navigation(2));
-    let limit = Duration::from_millis(1);
-    let mut watchdog = Watchdog::new(heartbeat.clone(), remote.jobs.clone(), limit, |_| (), next_goal);
-    let deadline = Instant::now() + TIMEOUT;
-    while !heartbeat.is_cancelled_externally() {
-        assert!(Instant::now() < deadline);
-        watchdog.check();
-        std::thread::yield_now();
-    }
+    let first = || {
+        heartbeat.begin_session();
+        heartbeat.set_goal(navigation(1));
+        heartbeat.cancel_requested(navigation(1));
+    };
+    let halt = |goal| {
+        let mut is_called = false;
+        let done = heartbeat.overtake_for_cancel(navigation(goal), || is_called = true);
+        assert_eq!(done.is_some(), is_called);
+        is_called
+    };
+    first();
+    assert!(halt(1) && heartbeat.is_overtaken());
+    // The thread ends that run and begins with the next goal.
+    assert_eq!(
+        heartbeat.take_overtaking(),
+        Some(Overtaking::Cancel(CancelRequest {
+            goal: navigation(1),
+            message: None
+        }))
+    );
+    // The thread began with the next goal first.
+    first();
+    heartbeat.goal_is_stopping();
+    assert!(!halt(1) && !heartbeat.is_overtaken());
+    heartbeat.begin_session();
+    heartbeat.set_goal(navigation(2));
+    assert!(!halt(1) && !halt(2) && !heartbeat.is_overtaken());
+    // A deactivation is not because of the earlier goal, whose cancel has not been processed.
+    heartbeat.overtake(HaltReason::Deactivated, || ());
+    let reason = Overtaking::Halt(HaltReason::Deactivated);
+    assert_eq!(heartbeat.take_overtaking(), Some(reason));
 }
 
 #[test]
@@ -799,13 +1017,13 @@ fn g8_a_leaf_that_blocks_the_tick_thread_does_not_block_the_cancel_of_a_job() {
     .unwrap();
     let mut remote = Remote::new();
     let (sender, reports) = channel();
-    let watchdog = WatchdogThread::start(
+    let watchdog = WatchdogThread::start(Watchdog::new(
         remote.heartbeat.clone(),
         remote.jobs.clone(),
         Duration::from_millis(100),
         move |text| drop(sender.send(text)),
         remote.bench.halting(),
-    );
+    ));
     let tree = load(
         &registry,
         r#"<Parallel success_count="2"><Arm/><Delay delay_msec="20"><Stuck name="wall"/></Delay></Parallel>"#,
@@ -823,8 +1041,8 @@ fn g8_a_leaf_that_blocks_the_tick_thread_does_not_block_the_cancel_of_a_job() {
         Ok(()),
         "the leaf still keeps the thread"
     );
-    expect_report(&reports, "tick thread is blocked and its goal is cancelled");
-    while !remote.heartbeat.is_cancelled_externally() {
+    expect_report(&reports, "tick thread is blocked and its goal has to end");
+    while !remote.heartbeat.is_overtaken() {
         std::thread::yield_now();
     }
     release.send(()).unwrap();

@@ -9,7 +9,7 @@ use crate::bt::{
 use crate::goal::{GoalId, Notice, ServerId, TerminalStatus, Ticket};
 use crate::msg::{PoseStamped, Stamp, Transform};
 use crate::nav::{
-    EndpointKind, Form, Payload, Settings, TopicId, TopicSpec, TransformError, WorldCheckpoint,
+    EndpointKind, Form, Opened, Payload, Settings, TopicId, TopicSpec, TransformError, WorldCheckpoint,
 };
 
 /// One record: what happened, and when on the clock of the tree.
@@ -130,6 +130,8 @@ pub enum Event {
     Server(Box<ServerInfo>),
     /// A topic was opened.
     Topic(Box<TopicInfo>),
+    /// What trees use. Servers and topics that are not in this list were closed.
+    InUse(Box<Opened>),
     /// The frames of later questions for transforms.
     Frames(Box<FramesInfo>),
     /// The run added an entry to those of its definition.

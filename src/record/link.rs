@@ -212,6 +212,11 @@ impl Link for RecordedLink {
 
     fn close_unused(&mut self, in_use: &Opened) {
         self.inner.close_unused(in_use);
+        self.stream.write(Recorded::InUse(Box::new(in_use.clone())));
+    }
+
+    fn forget(&mut self, topics: &[TopicId]) {
+        self.inner.forget(topics);
     }
 
     fn publish(&mut self, topic: TopicId, payload: Payload) {

@@ -6,15 +6,18 @@ use rustc_hash::FxHashMap;
 use super::event::{Event, FramesInfo, ServerInfo, TopicInfo, TopicUsage};
 use super::stored::StoredRecord;
 use crate::goal::ServerId;
-use crate::nav::TopicId;
+use crate::nav::{Opened, TopicId};
 
 /// The names of all records so far.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    servers: FxHashMap<ServerId, ServerInfo>,
+    /// By number and name: two spellings of one name have one number.
+    servers: FxHashMap<(ServerId, String), ServerInfo>,
     topics: FxHashMap<(TopicId, TopicUsage), TopicInfo>,
     frames: Vec<FramesInfo>,
     parameters: FxHashMap<String, Option<String>>,
+    /// What trees use, if something was closed since the last [`Names::forget_closed`].
+    in_use: Option<Opened>,
 }
 
 impl Names {
@@ -22,11 +25,19 @@ impl Names {
     pub fn note(&mut self, event: &Event) {
         match event {
             Event::Server(info) => {
-                self.servers.insert(info.server, (**info).clone());
+                if let Some(in_use) = &mut self.in_use {
+                    in_use.add_server(info.server, 1);
+                }
+                let key = (info.server, info.name.clone());
+                self.servers.insert(key, (**info).clone());
             }
             Event::Topic(info) => {
+                if let Some(in_use) = &mut self.in_use {
+                    in_use.add_topic(info.topic, 1);
+                }
                 self.topics.insert((info.topic, info.usage), (**info).clone());
             }
+            Event::InUse(in_use) => self.in_use = Some((**in_use).clone()),
             Event::Frames(info) => self.frames.push((**info).clone()),
             Event::Parameter(parameter) => {
                 self.parameters.insert(parameter.0.clone(), parameter.1.clone());
@@ -35,14 +46,13 @@ impl Names {
         }
     }
 
-    /// The server of a number.
-    pub fn server(&self, server: ServerId) -> Option<&ServerInfo> {
-        self.servers.get(&server)
-    }
-
-    /// The frames of a number.
-    pub fn frames(&self, frames: u16) -> Option<&FramesInfo> {
-        self.frames.iter().find(|info| info.frames == frames)
+    /// Forgets servers and topics that were closed. For the begin of a navigation: the records of the one before name them.
+    /// A mission may name new ones for months.
+    pub fn forget_closed(&mut self) {
+        if let Some(in_use) = self.in_use.take() {
+            self.servers.retain(|(server, _), _| in_use.has_server(*server));
+            self.topics.retain(|(topic, _), _| in_use.has_topic(*topic));
+        }
     }
 
     /// All frames, in the order of their numbers.
@@ -53,7 +63,7 @@ impl Names {
     /// The names as records, in the order of their numbers.
     pub fn records(&self) -> Vec<StoredRecord> {
         let mut servers: Vec<_> = self.servers.values().collect();
-        servers.sort_unstable_by_key(|info| info.server);
+        servers.sort_unstable_by_key(|info| (info.server, &info.name));
         let mut topics: Vec<_> = self.topics.values().collect();
         topics.sort_by_key(|info| info.topic);
         let mut parameters: Vec<_> = self.parameters.iter().collect();

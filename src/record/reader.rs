@@ -175,6 +175,11 @@ impl Recording {
         Ok(self)
     }
 
+    /// Whether the recording tells at which place of its tick a message was published. Older ones do not.
+    pub fn has_places_of_messages(&self) -> bool {
+        self.navigation.version >= 3
+    }
+
     /// Number of records that the recorder was too slow for.
     pub fn lost(&self) -> u64 {
         let lost = self.records.iter().map(|(_, record)| match record {

@@ -17,6 +17,9 @@ use crate::msg::Stamp;
 /// Number of records in one message. Usually a message has those of one tick.
 const MAX_SECTION: usize = 2000;
 
+/// Bytes of the payloads in one message. While ticks are paused, no tick ends a message.
+const MAX_SECTION_BYTES: usize = 1 << 20;
+
 /// Limits of what the recorder keeps in memory.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Limits {
@@ -62,6 +65,7 @@ impl Recorder {
             if let Event::Began(_) = record.event {
                 // A navigation without an end: the goal was replaced by one with another tree.
                 ended.extend(self.current.take().map(|current| current.with_names(&self.names)));
+                self.names.forget_closed();
                 let mut began = MemoryRecording::new(record, &self.names);
                 // The lost records may be some of this navigation.
                 began.add_lost(batch.lost);
@@ -124,6 +128,8 @@ pub struct MemoryRecording {
     messages: VecDeque<Message>,
     /// Records for the next message.
     section: Vec<TimedRecord>,
+    /// Bytes of their payloads.
+    section_bytes: usize,
     /// Bytes of the messages, those of their queue included.
     bytes: usize,
     /// Number of messages that were dropped because of the limits.
@@ -150,6 +156,7 @@ impl MemoryRecording {
             head: Vec::new(),
             messages: VecDeque::new(),
             section: Vec::new(),
+            section_bytes: 0,
             bytes: 0,
             dropped: 0,
             lost: 0,
@@ -189,12 +196,14 @@ impl MemoryRecording {
             Event::Ended(end) => self.end = Some((**end).clone()),
             _ => {}
         }
-        self.section.push((record.time, StoredRecord::of(&record.event)));
+        let stored = StoredRecord::of(&record.event);
+        self.section_bytes += stored.payload_bytes();
+        self.section.push((record.time, stored));
         let ends_section = matches!(
             record.event,
             Event::TickEnded(_) | Event::TickFailed(_) | Event::HaltEnded | Event::Ended(_)
         );
-        if ends_section || self.section.len() >= MAX_SECTION {
+        if ends_section || self.section.len() >= MAX_SECTION || self.section_bytes >= MAX_SECTION_BYTES {
             self.end_section(record.time);
         }
     }
@@ -229,6 +238,7 @@ impl MemoryRecording {
     fn end_section(&mut self, time: Time) {
         let data = encode_records(&self.section);
         self.section.clear();
+        self.section_bytes = 0;
         self.push(Message {
             log_time: self.log_time(time),
             channel: 0,
@@ -374,8 +384,11 @@ mod tests {
     use super::*;
     use crate::bt::builder::leaf;
     use crate::bt::testing::Scene;
+    use crate::goal::ServerId;
     use crate::goal::TerminalStatus;
-    use crate::record::event::Navigation;
+    use crate::nav::{EndpointKind, Form, Opened, Payload, TopicId};
+    use crate::record::event::{Navigation, ServerInfo};
+    use std::sync::Arc;
 
     fn goal(number: u8) -> GoalId {
         GoalId([number; 16])
@@ -431,5 +444,84 @@ mod tests {
         };
         assert_eq!(whole.goal_id, goal(1));
         assert!(whole.has_failed());
+    }
+
+    /// The events without lost ones in between.
+    fn batch(events: impl IntoIterator<Item = Event>) -> Batch {
+        let records = events.into_iter().map(|event| Record {
+            time: Time::ZERO,
+            event,
+        });
+        Batch {
+            records: records.collect(),
+            lost: 0,
+        }
+    }
+
+    fn server(number: u32) -> Event {
+        Event::Server(Box::new(ServerInfo {
+            server: ServerId(number),
+            kind: EndpointKind::Action,
+            name: format!("/door_{number}"),
+            type_name: String::new(),
+            form: Form::Json,
+        }))
+    }
+
+    /// Only these servers are in use.
+    fn in_use(servers: impl IntoIterator<Item = u32>) -> Event {
+        let mut in_use = Opened::default();
+        for server in servers {
+            in_use.add_server(ServerId(server), 1);
+        }
+        Event::InUse(Box::new(in_use))
+    }
+
+    #[test]
+    fn a_recording_names_the_servers_of_its_navigation_only() {
+        let mut recorder = Recorder::new(Limits::default());
+        for number in 1..100 {
+            let events = [
+                server(2 * number),
+                began(1),
+                server(2 * number + 1),
+                in_use([2 * number + 1]),
+                failed(1, 1),
+            ];
+            let ended = recorder.take(&batch(events));
+            let [recording] = &ended[..] else {
+                panic!("one navigation ended");
+            };
+            let names = recording.head.iter().filter_map(|(_, record)| match record {
+                StoredRecord::Server { server, .. } => Some(server.0),
+                _ => None,
+            });
+            let mut named: Vec<u32> = names.collect();
+            // The server of the navigation before was in use at the last change.
+            named.retain(|server| *server != 2 * number - 1);
+            assert_eq!(named, [2 * number, 2 * number + 1]);
+        }
+    }
+
+    #[test]
+    fn messages_that_arrive_while_ticks_are_paused_use_bounded_memory() {
+        let limits = Limits {
+            bytes: 4 << 20,
+            ..Limits::default()
+        };
+        let mut recorder = Recorder::new(limits);
+        recorder.take(&batch([began(1)]));
+        let text: Arc<str> = "x".repeat(1 << 19).into();
+        for _ in 0..100 {
+            let payload = Payload::new(serde_json::json!({"data": &*text}));
+            recorder.take(&batch([Event::Message {
+                topic: TopicId(1),
+                payload,
+                received: Time::ZERO,
+            }]));
+            let current = recorder.current().unwrap();
+            assert!(current.bytes <= limits.bytes && current.section.len() <= 2);
+        }
+        assert!(recorder.current().unwrap().dropped > 0);
     }
 }

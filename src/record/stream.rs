@@ -105,8 +105,8 @@ impl Stream {
         is_written
     }
 
-    /// Writes a line of the log. Not called by the tick thread: this allocates. If the queue is half full, the line is left
-    /// out: what the tree does comes first.
+    /// Writes a line of the log. If the queue is half full, the line is left out: what the tree does comes first. This
+    /// allocates, as each line of the log does.
     pub fn log(&self, level: LogLevel, text: &str) {
         if self.is_read() && self.0.queue.len() <= self.0.queue.capacity() / 2 {
             let text = text[..text.floor_char_boundary(MAX_LOG_LINE)].to_owned();
@@ -116,7 +116,7 @@ impl Stream {
 
     /// Makes the thread of the distributor empty the queue soon.
     #[cold]
-    pub(super) fn wake(&self) {
+    pub(crate) fn wake(&self) {
         if let Some(wake) = self.0.waker.get() {
             wake();
         }

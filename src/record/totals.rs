@@ -92,6 +92,7 @@ impl Counters {
             Event::Server(info) => {
                 self.servers.insert(info.server, info.name.as_str().into());
             }
+            Event::InUse(in_use) => self.servers.retain(|server, _| in_use.has_server(*server)),
             Event::Began(navigation) => {
                 self.recoveries = navigation.slot(RECOVERIES);
                 let before = self.def.replace(Arc::clone(&navigation.tree));

@@ -66,7 +66,9 @@ impl<C: ActionCodec> ActionClient<C> {
         let to = inputs.clone();
         node.subscribe::<action_msgs::msg::GoalStatusArray>(
             &format!("{name}/_action/status"),
-            QosProfile::default().keep_last(1).transient_local(),
+            // A server may publish several lists before this node takes the first one, and each may be the only one that
+            // shows a status. Servers keep one.
+            QosProfile::default().keep_last(10).transient_local(),
             move |message| {
                 let goals = message
                     .status_list

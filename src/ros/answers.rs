@@ -20,6 +20,9 @@ use crate::worker::{Refused, Worker};
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// The time after which an answer is abandoned: its client is gone, or belongs to another network.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(3);
+/// The minimum number of attempts. If the process was stopped for longer than that time, with its container or by a
+/// debugger, the middleware has not found the client either.
+const MIN_ATTEMPTS: u32 = 8;
 
 /// The maximum number of refused answers of one robot. It limits the memory for clients that request repeatedly and
 /// cannot receive answers and, with a profile of the user, the time on the node's thread.
@@ -251,7 +254,7 @@ impl RefusedAnswers {
             Attempt::ServiceGone => {}
             Attempt::Refused(reason) => {
                 waiting.reason = reason;
-                if now >= waiting.first + RETRY_TIMEOUT {
+                if now >= waiting.first + RETRY_TIMEOUT && waiting.attempts >= MIN_ATTEMPTS {
                     return Some(waiting);
                 }
                 waiting.pause *= 2;
@@ -275,6 +278,20 @@ mod tests {
         let (attempt, tried) = taken_at(1);
         send_now(attempt, &std::io::ErrorKind::WouldBlock.into());
         assert_eq!(tried.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn g6_an_answer_is_tried_again_although_the_process_was_stopped_in_between() {
+        let (attempt, tried) = taken_at(4);
+        let mut refused = RefusedAnswers::default();
+        refused.take(None, attempt, Duration::ZERO);
+        let mut now = Duration::from_secs(60);
+        while let Some(due) = refused.next_due() {
+            now = now.max(due);
+            assert!(refused.try_again(now).is_none());
+        }
+        assert_eq!(tried.load(Ordering::Relaxed), 4);
+        assert!(now < Duration::from_secs(61), "{now:?}");
     }
 
     #[test]

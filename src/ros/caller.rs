@@ -262,10 +262,21 @@ impl<R> Pending<R> {
         self.drop_useless();
     }
 
-    /// Drops the requests that do not count and whose answers have no effect.
+    /// Drops the requests that do not count and whose answers have no effect, and the oldest ones that were written off: a
+    /// silent server may be restarted again and again. A goal of such a request is found by the list of its server.
     fn drop_useless(&mut self) {
         self.set_aside
             .retain(|call| call.done.is_some() || !call.written_off);
+        let written_off = self.set_aside.iter().filter(|call| call.written_off).count();
+        let mut surplus = written_off.saturating_sub(MAX_UNANSWERED);
+        if surplus > 0 {
+            self.set_aside.sort_unstable_by_key(|call| call.number);
+            self.set_aside.retain(|call| {
+                let is_kept = surplus == 0 || !call.written_off;
+                surplus -= usize::from(!is_kept);
+                is_kept
+            });
+        }
     }
 
     fn unanswered(&self) -> usize {
@@ -442,6 +453,20 @@ mod tests {
             written_off: 10 * MAX_UNANSWERED as u64,
         };
         assert_eq!(caller.pending_requests(), pending_requests);
+    }
+
+    #[test]
+    fn requests_that_are_written_off_use_bounded_memory() {
+        let (caller, _server) = caller();
+        let now = Instant::now();
+        for key in 0..10 * MAX_UNANSWERED as u64 {
+            caller.make_room(now).unwrap();
+            caller.call(key, &(), |_| {}).unwrap();
+            if key % 100 == 99 {
+                caller.lives().end();
+            }
+        }
+        assert!(lock(&caller.pending).set_aside.len() <= MAX_UNANSWERED);
     }
 
     #[test]

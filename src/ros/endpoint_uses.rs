@@ -18,6 +18,8 @@ pub(super) struct EndpointUses {
     users: FxHashMap<u32, usize>,
     /// The endpoints without a user, and since when. The one that lost its last user first is the first.
     unused: VecDeque<(u32, Instant)>,
+    /// The same for those that could not end. They do not end early: they would be asked without a pause.
+    kept_on: VecDeque<(u32, Instant)>,
 }
 
 impl EndpointUses {
@@ -26,7 +28,7 @@ impl EndpointUses {
         let users = self.users.entry(endpoint).or_default();
         *users += 1;
         if *users == 1 {
-            self.unused.retain(|(unused, _)| *unused != endpoint);
+            self.forget_aside(endpoint);
         }
     }
 
@@ -35,17 +37,23 @@ impl EndpointUses {
         if let Some(users) = self.users.get_mut(&endpoint) {
             *users = users.saturating_sub(1);
             if *users == 0 {
-                self.put_aside(endpoint, now);
+                self.forget_aside(endpoint);
+                self.unused.push_back((endpoint, now));
             }
         }
     }
 
     /// Starts the time without a user once more: the endpoint cannot end yet.
-    pub(super) fn put_aside(&mut self, endpoint: u32, now: Instant) {
+    pub(super) fn keep_on(&mut self, endpoint: u32, now: Instant) {
         if self.users.contains_key(&endpoint) {
-            self.unused.retain(|(unused, _)| *unused != endpoint);
-            self.unused.push_back((endpoint, now));
+            self.forget_aside(endpoint);
+            self.kept_on.push_back((endpoint, now));
         }
+    }
+
+    fn forget_aside(&mut self, endpoint: u32) {
+        self.unused.retain(|(unused, _)| *unused != endpoint);
+        self.kept_on.retain(|(unused, _)| *unused != endpoint);
     }
 
     /// The number of users of an endpoint.
@@ -56,17 +64,18 @@ impl EndpointUses {
     /// Forgets an endpoint that has ended.
     pub(super) fn forget(&mut self, endpoint: u32) {
         self.users.remove(&endpoint);
-        self.unused.retain(|(unused, _)| *unused != endpoint);
+        self.forget_aside(endpoint);
     }
 
     /// Takes the next endpoint that may end, because it has been without a user for long, or because there are too many.
     pub(super) fn next_expired(&mut self, now: Instant) -> Option<u32> {
-        let (endpoint, since) = *self.unused.front()?;
-        if now < since + KEPT_FOR && self.unused.len() <= MAX_UNUSED {
-            return None;
-        }
-        self.unused.pop_front();
-        Some(endpoint)
+        let is_old = |(_, since): &mut (u32, Instant)| now >= *since + KEPT_FOR;
+        let are_too_many = self.unused.len() > MAX_UNUSED;
+        let next = self
+            .unused
+            .pop_front_if(|unused| are_too_many || is_old(unused))
+            .or_else(|| self.kept_on.pop_front_if(is_old));
+        next.map(|(endpoint, _)| endpoint)
     }
 }
 
@@ -117,6 +126,27 @@ mod tests {
             .collect();
         let steps = [(0, &*many.join(" ")), (1, &"+0 -0 ".repeat(2 * MAX_UNUSED))];
         assert_eq!(expired(&steps), []);
+    }
+
+    #[test]
+    fn many_endpoints_that_cannot_end_are_asked_once_in_ten_seconds() {
+        let begin = Instant::now();
+        let mut uses = EndpointUses::default();
+        let many = 2 * MAX_UNUSED as u32;
+        for endpoint in 0..many {
+            uses.begin(endpoint);
+            uses.end(endpoint, begin);
+        }
+        for second in [10, 20, 30] {
+            let now = begin + Duration::from_secs(second);
+            let mut asked = 0;
+            while let Some(endpoint) = uses.next_expired(now) {
+                uses.keep_on(endpoint, now);
+                asked += 1;
+                assert!(asked <= many);
+            }
+            assert_eq!(asked, many);
+        }
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! The endpoints of trees: clients, subscriptions, publishers and services, each opened once and shared.
 
-use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::endpoint_uses::EndpointUses;
+use super::endpoint_table::EndpointTable;
 use super::goal_tracker::Input;
 use super::inbox::Inbox;
 use super::interfaces;
@@ -25,63 +24,10 @@ pub struct Endpoints {
     pub(super) goal_tracker: GoalTrackerHandle,
     pub(super) transforms: TransformBuffer,
     pub(super) parameters: ParameterStore,
-    inner: Arc<Mutex<Inner>>,
+    table: Arc<Mutex<EndpointTable>>,
+    adopt: Option<Duration>,
     types: TopicTypes,
     next_link: Arc<AtomicU16>,
-}
-
-#[derive(Default)]
-struct Inner {
-    /// By full name after remapping, and type: goals on one server wait for each other (G5), however a tree spells its
-    /// name, whichever rule of the command line maps it there, and in whichever form.
-    servers: HashMap<(EndpointKind, String, String), ServerId>,
-    subscriptions: HashMap<TopicSpec, (TopicId, Arc<SharedSubscription>)>,
-    publishers: HashMap<TopicSpec, TopicId>,
-    /// Action servers with feedback that a leaf uses.
-    heard: HashSet<ServerId>,
-    /// The number of the last endpoint. Servers and topics share the numbers, which are never reused.
-    last: u32,
-    uses: EndpointUses,
-    /// The latched publishers that are kept for their messages, oldest first. Each counts as used once more.
-    latched: VecDeque<u32>,
-    adopt: Option<Duration>,
-}
-
-impl Inner {
-    fn next_number(&mut self) -> u32 {
-        self.last += 1;
-        self.last
-    }
-
-    /// The topic of an endpoint.
-    fn topic(&self, endpoint: u32) -> Option<&TopicSpec> {
-        let subscribed = self.subscriptions.iter().map(|(spec, (id, _))| (spec, *id));
-        let published = self.publishers.iter().map(|(spec, id)| (spec, *id));
-        subscribed
-            .chain(published)
-            .find(|(_, id)| id.0 == endpoint)
-            .map(|(spec, _)| spec)
-    }
-
-    /// Removes the topic of an endpoint. Returns it.
-    fn remove_topic(&mut self, endpoint: u32) -> Option<TopicSpec> {
-        let topic = self.topic(endpoint)?.clone();
-        self.subscriptions.retain(|_, (id, _)| id.0 != endpoint);
-        self.publishers.retain(|_, id| id.0 != endpoint);
-        self.latched.retain(|latched| *latched != endpoint);
-        self.uses.forget(endpoint);
-        Some(topic)
-    }
-
-    /// Whether no link uses an endpoint.
-    fn is_unused(&self, endpoint: u32) -> bool {
-        self.uses.users(endpoint) == usize::from(self.latched.contains(&endpoint))
-    }
-
-    fn topics(&self) -> impl Iterator<Item = (&TopicSpec, u32)> {
-        let subscribed = self.subscriptions.iter().map(|(spec, (id, _))| (spec, id.0));
-        subscribed.chain(self.publishers.iter().map(|(spec, id)| (spec, id.0)))
-    }
 }
 
 impl std::fmt::Debug for Endpoints {
@@ -103,10 +49,8 @@ impl Endpoints {
             goal_tracker: goal_tracker.clone(),
             transforms: transforms.clone(),
             parameters: parameters.clone(),
-            inner: Arc::new(Mutex::new(Inner {
-                adopt,
-                ..Inner::default()
-            })),
+            table: Arc::default(),
+            adopt,
             types: TopicTypes::default(),
             next_link: Arc::new(AtomicU16::new(1)),
         };
@@ -133,14 +77,14 @@ impl Endpoints {
 
     /// Whether goals of an earlier run are cancelled.
     pub(super) fn adopts_goals(&self) -> bool {
-        self.lock().adopt.is_some()
+        self.adopt.is_some()
     }
 
     /// Whether an action server with this full name is open.
     pub(super) fn has_action(&self, name: &str) -> bool {
         let server = self.ros().server(EndpointKind::Action, name);
-        let inner = self.lock();
-        let mut open = inner.servers.keys();
+        let table = self.lock();
+        let mut open = table.servers.keys();
         open.any(|(kind, full_name, _)| (*kind, full_name) == (EndpointKind::Action, &server))
     }
 
@@ -159,12 +103,12 @@ impl Endpoints {
     /// # Errors
     /// [`LinkError::OtherType`].
     pub(super) fn try_topic(&self, topic: &TopicSpec) -> Result<(), LinkError> {
-        let inner = self.lock();
+        let table = self.lock();
         let has_user = self
-            .of_other_type(&inner, topic)
+            .of_other_type(&table, topic)
             .iter()
-            .any(|id| !inner.is_unused(*id));
-        drop(inner);
+            .any(|id| !table.is_unused(*id));
+        drop(table);
         // Only a tree that is taken into use closes endpoints without a user (guarantee G7).
         self.types.try_on(self.ros(), topic, has_user)
     }
@@ -174,27 +118,26 @@ impl Endpoints {
         self.types.clash(self.ros(), topic)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, EndpointTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens a server for one more user.
     pub(super) fn open(&self, kind: EndpointKind, name: &str, type_name: &str) -> ServerId {
-        let mut inner = self.lock();
+        let mut table = self.lock();
         let key = (kind, self.ros().server(kind, name), type_name.to_owned());
-        if let Some(server) = inner.servers.get(&key).copied() {
-            inner.uses.begin(server.0);
+        if let Some(server) = table.servers.get(&key).copied() {
+            table.uses.begin(server.0);
             return server;
         }
-        let server = ServerId(inner.next_number());
-        inner.uses.begin(server.0);
-        inner.servers.insert(key, server);
-        let adopt = inner.adopt;
-        drop(inner);
+        let server = ServerId(table.next_number());
+        table.uses.begin(server.0);
+        table.servers.insert(key, server);
+        drop(table);
 
         let inputs = self.goal_tracker.inputs().clone();
         inputs.send(Input::Named(server, name.into()));
-        if let (EndpointKind::Action, Some(window)) = (kind, adopt) {
+        if let (EndpointKind::Action, Some(window)) = (kind, self.adopt) {
             // The latched status may arrive right after the subscription.
             let adopt = Command::Adopt {
                 server,
@@ -232,7 +175,7 @@ impl Endpoints {
     /// [`LinkError::OtherType`].
     pub(super) fn subscribe(&self, topic: &TopicSpec, inbox: &Arc<Inbox>) -> Result<TopicId, LinkError> {
         self.close_unused_of_other_type(topic);
-        let inner = self.lock();
+        let table = self.lock();
         self.types.take(self.ros(), topic)?;
         let deliver = |spec: &TopicSpec, id, subscription: Arc<SharedSubscription>| {
             let (spec, clock) = (spec.clone(), self.goal_tracker.clock().clone());
@@ -243,7 +186,14 @@ impl Endpoints {
                 interfaces::subscribe(node, &spec, receiver)
             }
         };
-        Ok(self.join(inner, topic, inbox, deliver))
+        Ok(self.join(table, topic, inbox, deliver))
+    }
+
+    /// Delivers the messages of these topics to `inbox` no more, until it subscribes again.
+    pub(super) fn leave(&self, topics: &[TopicId], inbox: &Arc<Inbox>) {
+        let table = self.lock();
+        let left = table.subscriptions.values().filter(|(id, _)| topics.contains(id));
+        left.for_each(|(_, subscription)| subscription.leave(inbox));
     }
 
     /// Serves a trigger for one more user, whose calls go to `inbox`.
@@ -267,7 +217,7 @@ impl Endpoints {
     /// Adds a reader to a subscription. If it is new, `create` returns what creates its entity.
     fn join<C, E>(
         &self,
-        mut inner: MutexGuard<'_, Inner>,
+        mut table: MutexGuard<'_, EndpointTable>,
         topic: &TopicSpec,
         inbox: &Arc<Inbox>,
         create: impl FnOnce(&TopicSpec, TopicId, Arc<SharedSubscription>) -> C,
@@ -276,20 +226,20 @@ impl Endpoints {
         C: FnMut(&mut RosNode) -> Result<(), E> + Send + 'static,
         E: std::fmt::Display,
     {
-        if let Some((id, subscription)) = inner.subscriptions.get(topic) {
+        if let Some((id, subscription)) = table.subscriptions.get(topic) {
             let id = *id;
             subscription.join(id, topic, inbox);
-            inner.uses.begin(id.0);
+            table.uses.begin(id.0);
             return id;
         }
-        let id = TopicId(inner.next_number());
-        inner.uses.begin(id.0);
+        let id = TopicId(table.next_number());
+        table.uses.begin(id.0);
         let subscription = Arc::new(SharedSubscription::default());
         subscription.join(id, topic, inbox);
-        inner
+        table
             .subscriptions
             .insert(topic.clone(), (id, Arc::clone(&subscription)));
-        drop(inner);
+        drop(table);
         self.create(id.0, &topic.name, create(topic, id, subscription));
         id
     }
@@ -300,18 +250,18 @@ impl Endpoints {
     /// [`LinkError::OtherType`].
     pub(super) fn advertise(&self, topic: &TopicSpec) -> Result<TopicId, LinkError> {
         self.close_unused_of_other_type(topic);
-        let mut inner = self.lock();
+        let mut table = self.lock();
         self.types.take(self.ros(), topic)?;
-        if let Some(id) = inner.publishers.get(topic).copied() {
-            inner.uses.begin(id.0);
+        if let Some(id) = table.publishers.get(topic).copied() {
+            table.uses.begin(id.0);
             return Ok(id);
         }
-        let id = TopicId(inner.next_number());
-        inner.uses.begin(id.0);
-        inner.publishers.insert(topic.clone(), id);
-        drop(inner);
+        let id = TopicId(table.next_number());
+        table.uses.begin(id.0);
+        table.publishers.insert(topic.clone(), id);
+        drop(table);
         let inputs = self.goal_tracker.inputs().clone();
-        inputs.send(Input::Advertised(id));
+        inputs.send(Input::Advertised(id, Arc::clone(&topic.name)));
         let spec = topic.clone();
         self.create(id.0, &topic.name, move |node| {
             interfaces::advertise(node, &spec).map(|publisher| inputs.send(Input::Publisher(id, publisher)))
@@ -319,7 +269,8 @@ impl Endpoints {
         Ok(id)
     }
 
-    /// Creates the entities of an endpoint on the node's thread, and tries again later if that fails: all later trees share it.
+    /// Creates the entities of an endpoint on the node's thread, and tries again later if that fails: all later trees share
+    /// it.
     fn create<E: std::fmt::Display>(
         &self,
         endpoint: u32,
@@ -327,34 +278,40 @@ impl Endpoints {
         mut create: impl FnMut(&mut RosNode) -> Result<(), E> + Send + 'static,
     ) {
         let name = name.to_owned();
-        self.ros().post(move |node| {
+        self.post_in_order(move |node| {
             node.create_or_retry(&name, Group(endpoint), move |node| {
                 create(node).map_err(|error| error.to_string())
             });
         });
     }
 
+    /// Runs a task on the node's thread after what the GoalTracker's thread was told before. That thread owns the
+    /// publishers: one of another type, which was closed, keeps a new endpoint from the topic until it is dropped.
+    fn post_in_order(&self, task: impl FnOnce(&mut RosNode) + Send + 'static) {
+        self.goal_tracker.inputs().send(Input::Task(Box::new(task)));
+    }
+
     /// Keeps a latched publisher that publishes: a subscriber that starts later still gets its message. Of the publishers of
     /// one topic, only the last one is kept: a later subscriber would get their messages in any order.
     pub(super) fn keep_latched(&self, topic: TopicId) {
-        let mut inner = self.lock();
-        if inner.latched.contains(&topic.0) {
+        let mut table = self.lock();
+        if table.latched.contains(&topic.0) {
             return;
         }
-        let name_of = |endpoint: &u32| inner.topic(*endpoint).map(|spec| self.ros().topic(&spec.name));
+        let name_of = |endpoint: &u32| table.topic(*endpoint).map(|spec| self.ros().topic(&spec.name));
         let name = name_of(&topic.0);
-        let earlier = inner.latched.iter().find(|other| name_of(other) == name).copied();
+        let earlier = table.latched.iter().find(|other| name_of(other) == name).copied();
         if let Some(earlier) = earlier {
-            inner.latched.retain(|latched| *latched != earlier);
-            inner.uses.end(earlier, Instant::now());
+            table.latched.retain(|latched| *latched != earlier);
+            table.uses.end(earlier, Instant::now());
         }
-        inner.uses.begin(topic.0);
-        inner.latched.push_back(topic.0);
-        if inner.latched.len() > MAX_LATCHED
-            && let Some(oldest) = inner.latched.pop_front()
+        table.uses.begin(topic.0);
+        table.latched.push_back(topic.0);
+        if table.latched.len() > MAX_LATCHED
+            && let Some(oldest) = table.latched.pop_front()
         {
-            inner.uses.end(oldest, Instant::now());
-            let name = inner.topic(oldest).map_or("?", |topic| &topic.name);
+            table.uses.end(oldest, Instant::now());
+            let name = table.topic(oldest).map_or("?", |topic| &topic.name);
             tracing::warn!(
                 "{name}: its latched message ends with its tree: trees have published on more than {MAX_LATCHED} latched \
                  topics"
@@ -365,67 +322,60 @@ impl Endpoints {
     /// Removes a user of each of these endpoints. Until an endpoint ends, its messages reach all that have used it.
     pub(super) fn end_uses(&self, endpoints: &[u32]) {
         let now = Instant::now();
-        let mut inner = self.lock();
+        let mut table = self.lock();
         for endpoint in endpoints {
-            inner.uses.end(*endpoint, now);
+            table.uses.end(*endpoint, now);
         }
     }
 
     /// Closes an endpoint that has been without a user for long. Others have their turn in the next rounds of the
     /// node's thread: messages that arrive meanwhile do not wait for all of them.
     fn close_next_expired(&self, now: Instant) {
-        let mut inner = self.lock();
-        let Some(endpoint) = inner.uses.next_expired(now) else {
+        let mut table = self.lock();
+        let Some(endpoint) = table.uses.next_expired(now) else {
             return;
         };
-        let topic = self.remove_topic(&mut inner, endpoint);
-        drop(inner);
-        if topic.is_some() {
-            self.close_topic(endpoint);
-        } else {
+        if self.close_topic(&mut table, endpoint).is_none() {
             self.close_server(ServerId(endpoint));
         }
+        drop(table);
         // Wakes the thread.
         self.ros().post(|_| ());
     }
 
-    /// Removes the topic of an endpoint, and the type of the topic if no other endpoint is on it. Under the lock: a tree
-    /// may open the topic again at the same time.
-    fn remove_topic(&self, inner: &mut Inner, endpoint: u32) -> Option<TopicSpec> {
-        let topic = inner.remove_topic(endpoint)?;
+    /// Removes the topic of an endpoint, the type of the topic if no other endpoint is on it, and its entities. Under the
+    /// lock: a tree may open the topic again at the same time, and the new entities come after the end of the old ones.
+    fn close_topic(&self, table: &mut EndpointTable, endpoint: u32) -> Option<TopicSpec> {
+        let topic = table.remove_topic(endpoint)?;
         let name = self.ros().topic(&topic.name);
-        if !inner
+        if !table
             .topics()
             .any(|(other, _)| self.ros().topic(&other.name) == name)
         {
             self.types.release(&name);
         }
-        Some(topic)
-    }
-
-    /// Ends the entities of a topic that was removed.
-    fn close_topic(&self, endpoint: u32) {
         self.goal_tracker
             .inputs()
             .send(Input::Unadvertised(TopicId(endpoint)));
-        self.ros().post(move |node| node.close(Group(endpoint)));
+        self.post_in_order(move |node| node.close(Group(endpoint)));
+        Some(topic)
     }
 
     /// Closes a server on the GoalTracker's thread, if that has no goal there and no tree has opened it meanwhile.
     fn close_server(&self, server: ServerId) {
         let endpoints = self.clone();
         let confirm = move |is_idle: bool| {
-            let mut inner = endpoints.lock();
-            if inner.uses.users(server.0) > 0 {
+            let mut table = endpoints.lock();
+            if table.uses.users(server.0) > 0 {
                 return false;
             }
             if !is_idle {
-                inner.uses.put_aside(server.0, Instant::now());
+                table.uses.keep_on(server.0, Instant::now());
                 return false;
             }
-            inner.servers.retain(|_, other| *other != server);
-            inner.heard.remove(&server);
-            inner.uses.forget(server.0);
+            table.servers.retain(|_, other| *other != server);
+            table.heard.remove(&server);
+            table.uses.forget(server.0);
             true
         };
         self.goal_tracker
@@ -434,26 +384,22 @@ impl Endpoints {
     }
 
     /// The endpoints on a topic that have another type.
-    fn of_other_type(&self, inner: &Inner, topic: &TopicSpec) -> Vec<u32> {
+    fn of_other_type(&self, table: &EndpointTable, topic: &TopicSpec) -> Vec<u32> {
         let name = self.ros().topic(&topic.name);
         let is_other =
             |other: &TopicSpec| other.type_name != topic.type_name && self.ros().topic(&other.name) == name;
-        let others = inner.topics().filter(|(other, _)| is_other(other));
+        let others = table.topics().filter(|(other, _)| is_other(other));
         others.map(|(_, id)| id).collect()
     }
 
     /// Closes the endpoints on a topic at once that have another type and no user. Otherwise a tree could not use the
     /// topic until they end.
     fn close_unused_of_other_type(&self, topic: &TopicSpec) {
-        let mut inner = self.lock();
-        let mut unused = self.of_other_type(&inner, topic);
-        unused.retain(|id| inner.is_unused(*id));
-        for id in &unused {
-            self.remove_topic(&mut inner, *id);
-        }
-        drop(inner);
+        let mut table = self.lock();
+        let mut unused = self.of_other_type(&table, topic);
+        unused.retain(|id| table.is_unused(*id));
         for id in unused {
-            self.close_topic(id);
+            self.close_topic(&mut table, id);
         }
     }
 }
@@ -463,10 +409,13 @@ const MAX_LATCHED: usize = 64;
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::channel;
+
     use super::*;
     use crate::goal::GoalOptions;
     use crate::nav::Form;
-    use crate::ros::{Clock, GoalTrackerThread};
+    use crate::ros::rcl::tests::harness::{TIMEOUT, alone};
+    use crate::ros::{Clock, GoalTrackerThread, Ros};
 
     fn endpoints() -> (Endpoints, GoalTrackerThread) {
         let (ros, clock) = (RosHandle::of_nobody(), Clock::new(false));
@@ -531,6 +480,46 @@ mod tests {
         endpoints.end_uses(&ids.map(|id| id.0));
         assert_eq!([(); 2].map(|()| left(&endpoints)), [1, 1]);
         assert_eq!(endpoints.lock().publishers.values().next(), Some(&ids[0]));
+    }
+
+    #[test]
+    fn an_endpoint_of_another_type_is_created_after_the_publisher_has_ended() {
+        let name =
+            "ros::endpoints::tests::an_endpoint_of_another_type_is_created_after_the_publisher_has_ended";
+        alone(name, || {
+            let ros = Ros::start("trees", "").unwrap();
+            let options = GoalOptions::default();
+            let thread = GoalTrackerThread::start(ros.handle(), ros.clock(), "", options).unwrap();
+            let endpoints = Endpoints::new(thread.handle(), ros.transforms(), ros.parameters(), None);
+            let topic = |type_name| TopicSpec {
+                form: Form::Json,
+                ..topic("b", type_name)
+            };
+            let wait_for_goal_tracker = || {
+                let (sender, done) = channel();
+                thread.handle().send(move || sender.send(()).unwrap());
+                done.recv_timeout(TIMEOUT).unwrap();
+            };
+            let count_retries = || {
+                let count = |node: &mut RosNode| node.retries.len();
+                ros.handle().with_node_blocking(TIMEOUT, count).unwrap()
+            };
+            let first = endpoints.advertise(&topic("std_msgs/msg/Bool")).unwrap();
+            // Its creation leaves for the node, and its publisher comes back.
+            wait_for_goal_tracker();
+            assert_eq!(count_retries(), 0);
+            wait_for_goal_tracker();
+            endpoints.end_uses(&[first.0]);
+            let (release, gate) = channel::<()>();
+            thread.handle().send(move || {
+                let _ = gate.recv_timeout(TIMEOUT);
+            });
+            endpoints.advertise(&topic("std_msgs/msg/String")).unwrap();
+            assert_eq!(count_retries(), 0, "the thread with the publisher is blocked");
+            release.send(()).unwrap();
+            wait_for_goal_tracker();
+            assert_eq!(count_retries(), 0);
+        });
     }
 
     #[test]

@@ -254,8 +254,8 @@ impl RosHandle {
         self.shared.thread_exit.on_exit(callback);
     }
 
-    /// Calls `listener` on the node's thread with the level and the text of each line of the node's log, up to half a second
-    /// after it. It must not wait.
+    /// Calls `listener` with the level and the text of each line of the node's log, on the thread that writes the line. It
+    /// must not wait, and must not write to the log.
     pub fn on_log_line(&self, listener: impl Fn(tracing::Level, &str) + Send + Sync + 'static) {
         self.shared.log_listener.set(listener);
     }

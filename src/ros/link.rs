@@ -149,12 +149,15 @@ impl Link for RosLink {
     }
 
     fn close_unused(&mut self, in_use: &Opened) {
-        let is_unused = |endpoint: &u32| {
-            !in_use.servers.contains(&ServerId(*endpoint)) && !in_use.topics.contains(&TopicId(*endpoint))
-        };
+        let is_unused =
+            |endpoint: &u32| !in_use.has_server(ServerId(*endpoint)) && !in_use.has_topic(TopicId(*endpoint));
         let unused: Vec<u32> = self.used.extract_if(is_unused).collect();
         self.topics.retain(|topic, _| !unused.contains(&topic.0));
         self.endpoints.end_uses(&unused);
+    }
+
+    fn forget(&mut self, topics: &[TopicId]) {
+        self.endpoints.leave(topics, &self.inbox);
     }
 
     fn template(&self, part: Part, type_name: &str) -> Result<serde_json::Value, LinkError> {

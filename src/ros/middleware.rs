@@ -139,8 +139,8 @@ pub fn set_up_ignoring_itself() -> Option<Profile> {
 }
 
 /// Like [`set_up`], for a process that forwards the announcements of its participants itself. The participants announce
-/// themselves only to this UDP port of this machine. Also returns how far to forward the announcements, or `None` if
-/// the participants announce themselves as usual.
+/// themselves only to this UDP port of this machine, and to those that they know. Also returns how far to forward the
+/// announcements, or `None` if the participants announce themselves as usual.
 pub(super) fn set_up_announcing_to(port: u16) -> (Option<Profile>, Option<Reach>) {
     set_up_with(Some(port), false)
 }
@@ -175,7 +175,8 @@ fn set_up_with(announce_to: Option<u16>, ignores_itself: bool) -> (Option<Profil
         if let Some(profile) = &profile {
             std::env::set_var(VARIABLE, &profile.path);
         }
-        for (variable, value) in changes(transport, profile.is_some()) {
+        let holds_back = announce_to.is_some() && reach.is_some();
+        for (variable, value) in changes(transport, profile.is_some(), holds_back) {
             match value {
                 Some(value) => std::env::set_var(variable, value),
                 None => std::env::remove_var(variable),
@@ -186,9 +187,19 @@ fn set_up_with(announce_to: Option<u16>, ignores_itself: bool) -> (Option<Profil
     (profile, reach)
 }
 
-/// The changes of environment variables, with and without a profile. `None`: removed.
-fn changes(transport: Transport, has_profile: bool) -> &'static [(&'static str, Option<&'static str>)] {
+/// The changes of environment variables, with and without a profile, and with one that holds announcements back. `None`:
+/// removed.
+fn changes(
+    transport: Transport,
+    has_profile: bool,
+    holds_back: bool,
+) -> &'static [(&'static str, Option<&'static str>)] {
     match transport {
+        // With any other range, rmw_fastrtps adds the multicast group to the addresses of the profile, and the
+        // announcements go there at once.
+        Transport::Udp if has_profile && holds_back => {
+            &[(TRANSPORTS, Some("UDPv4")), (RANGE, Some("SYSTEM_DEFAULT"))]
+        }
         // Needed also without a profile: over shared memory, restarted servers are not reached.
         Transport::Udp => &[(TRANSPORTS, Some("UDPv4"))],
         // For LOCALHOST, rmw_fastrtps adds shared memory to a profile. The profile contains the other settings.
@@ -210,7 +221,11 @@ fn is_fast_dds_2() -> bool {
 
 fn transport(is_fast_dds_2: bool, variable: impl Fn(&str) -> Option<OsString>) -> Transport {
     let variable = |name| variable(name).unwrap_or_default();
-    let local = variable(LOCALHOST_ONLY) == "1" || variable(RANGE) == "LOCALHOST";
+    // rcl treats any other value as LOCALHOST.
+    let is_known_other_range = ["", "SUBNET", "SYSTEM_DEFAULT", "OFF"]
+        .iter()
+        .any(|range| variable(RANGE) == *range);
+    let local = variable(LOCALHOST_ONLY) == "1" || !is_known_other_range;
     if !variable(TRANSPORTS).is_empty() {
         Transport::Unchanged
     } else if !local {
@@ -284,12 +299,21 @@ mod tests {
     #[test]
     fn shared_memory_is_not_used_where_no_folder_takes_the_file() {
         let udp: &[_] = &[(TRANSPORTS, Some("UDPv4"))];
-        assert_eq!(changes(Transport::Udp, true), udp);
-        assert_eq!(changes(Transport::Udp, false), udp);
+        assert_eq!(changes(Transport::Udp, true, false), udp);
+        assert_eq!(changes(Transport::Udp, false, false), udp);
         // Without the profile, only these variables limit discovery to this machine.
-        assert_eq!(changes(Transport::LocalUdp, false), []);
-        assert_eq!(changes(Transport::LocalUdp, true).len(), 2);
-        assert_eq!(changes(Transport::Unchanged, true), []);
+        assert_eq!(changes(Transport::LocalUdp, false, false), []);
+        assert_eq!(changes(Transport::LocalUdp, true, false).len(), 2);
+        assert_eq!(changes(Transport::Unchanged, true, false), []);
+    }
+
+    #[test]
+    fn announcements_that_are_held_back_do_not_go_to_the_multicast_group() {
+        let range = (RANGE, Some("SYSTEM_DEFAULT"));
+        for transport in [Transport::Udp, Transport::LocalUdp] {
+            assert!(changes(transport, true, true).contains(&range));
+            assert!(!changes(transport, false, true).contains(&range));
+        }
     }
 
     #[test]
@@ -329,7 +353,9 @@ mod tests {
         };
         assert_eq!(chosen(true, &[]), Transport::Udp);
         assert_eq!(chosen(true, &[(RANGE, "SUBNET")]), Transport::Udp);
-        assert_eq!(chosen(true, &[(RANGE, "LOCALHOST")]), Transport::LocalUdp);
+        for local in ["LOCALHOST", "localhost", "LOCAL"] {
+            assert_eq!(chosen(true, &[(RANGE, local)]), Transport::LocalUdp, "{local}");
+        }
         assert_eq!(chosen(true, &[(LOCALHOST_ONLY, "1")]), Transport::LocalUdp);
         assert_eq!(chosen(true, &[(TRANSPORTS, "DEFAULT")]), Transport::Unchanged);
         let peers = [(RANGE, "LOCALHOST"), (STATIC_PEERS, "10.0.0.7")];

@@ -24,6 +24,7 @@
 
 mod action_client;
 mod action_server;
+pub mod announcements;
 mod answers;
 mod arguments;
 mod caller;
@@ -34,6 +35,7 @@ mod console;
 pub mod convert;
 mod dry_run;
 mod earlier_goals;
+mod endpoint_table;
 mod endpoint_uses;
 mod endpoints;
 mod error;

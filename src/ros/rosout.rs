@@ -1,6 +1,7 @@
 //! Log lines on `/rosout`.
 
 use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -17,8 +18,8 @@ use super::{Clock, Publisher, RosError, RosHandle};
 use crate::msg::Stamp;
 use crate::robot_name;
 
-/// The maximum number of lines that wait for the node's thread. Further ones are dropped: a log must not delay the
-/// threads that write it.
+/// The maximum number of lines that wait for the node's thread. Further ones are dropped and counted: a log must not delay
+/// the threads that write it.
 const QUEUE: usize = 512;
 
 /// A layer for `tracing` that publishes the lines that pass its filter on `/rosout`. Since Jazzy rcl leaves this to
@@ -27,19 +28,20 @@ const QUEUE: usize = 512;
 /// It is created before there is a node, so logging can be set up first. Lines wait until [`Rosout::attach`].
 #[derive(Debug)]
 pub struct RosoutLayer {
-    lines: SyncSender<Line>,
+    lines: Sender,
 }
 
 /// The receiver of a [`RosoutLayer`].
 #[derive(Debug)]
 pub struct Rosout {
-    lines: Receiver<Line>,
+    lines: Queue,
 }
 
 /// Takes the level and the text of a line.
 type TakeLine = Box<dyn Fn(Level, &str) + Send + Sync>;
 
-/// Told of each line of a node, besides `/rosout`.
+/// Told of each line of a node, besides `/rosout`, on the thread that writes it: a recording that ends with a navigation
+/// has the lines until then.
 #[derive(Default)]
 pub(super) struct LogListener(OnceLock<TakeLine>);
 
@@ -69,7 +71,7 @@ static WAITING: Mutex<Option<Rosout>> = Mutex::new(None);
 
 /// The queues of the lines of several robots, by the full names of their nodes. The lines of other threads, and of a robot
 /// without a node, are in the queue of the [`Rosout`].
-static ROBOTS: RwLock<Vec<(Arc<str>, SyncSender<Line>)>> = RwLock::new(Vec::new());
+static ROBOTS: RwLock<Vec<(Arc<str>, Sender)>> = RwLock::new(Vec::new());
 
 /// Publishes the log of the process with the next node that is started.
 pub(super) fn wait_for_node(log: Rosout) {
@@ -88,12 +90,8 @@ pub(super) fn take_log() -> Option<Rosout> {
 pub(super) fn attach(ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
     let robot = robot_name::current().filter(|robot| **robot == *ros.full_name());
     if let Some(robot) = robot {
-        let (sender, own) = sync_channel(QUEUE);
-        let of_robot = OfRobot {
-            own,
-            process: None,
-            waiting: &WAITING,
-        };
+        let (sender, own) = queue();
+        let of_robot = OfRobot::new(own, &WAITING, ros.log_listener());
         publish_lines(of_robot, ros, clock)?;
         let mut robots = ROBOTS.write().unwrap_or_else(PoisonError::into_inner);
         robots.retain(|(other, _)| *other != robot);
@@ -103,6 +101,88 @@ pub(super) fn attach(ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
     match take_log() {
         Some(log) => log.attach(ros, clock),
         None => Ok(()),
+    }
+}
+
+/// The end of a queue of lines that is written to.
+#[derive(Clone, Debug)]
+struct Sender {
+    lines: SyncSender<Line>,
+    shared: Arc<Shared>,
+}
+
+/// The end of a queue of lines that a node publishes.
+#[derive(Debug)]
+struct Queue {
+    lines: Receiver<Line>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default, Debug)]
+struct Shared {
+    /// Number of lines that found no place in the queue.
+    dropped: AtomicU64,
+    /// The listener of the node that publishes the lines.
+    listener: RwLock<Option<Arc<LogListener>>>,
+}
+
+fn queue() -> (Sender, Queue) {
+    let (sender, lines) = sync_channel(QUEUE);
+    let shared = Arc::<Shared>::default();
+    let sender = Sender {
+        lines: sender,
+        shared: Arc::clone(&shared),
+    };
+    (sender, Queue { lines, shared })
+}
+
+impl Sender {
+    /// Returns the line if nobody has the other end any more.
+    fn send(&self, line: Line) -> Option<Line> {
+        let listener = self
+            .shared
+            .listener
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(listener) = &*listener {
+            listener.tell(&line);
+        }
+        match self.lines.try_send(line) {
+            Ok(()) => None,
+            Err(TrySendError::Full(_)) => {
+                self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+            Err(TrySendError::Disconnected(line)) => Some(line),
+        }
+    }
+}
+
+impl Queue {
+    fn set_listener(&self, listener: Option<Arc<LogListener>>) {
+        *self
+            .shared
+            .listener
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = listener;
+    }
+
+    fn next(&self) -> Option<Line> {
+        self.lines.try_recv().ok()
+    }
+
+    /// A line that tells the number of lines that were dropped since the last call.
+    fn notice(&self) -> Option<Line> {
+        let dropped = self.shared.dropped.swap(0, Ordering::Relaxed);
+        (dropped > 0).then(|| Line {
+            robot: None,
+            stamp: Clock::system_stamp(),
+            level: Level::WARN,
+            text: format!("{dropped} lines of the log are missing on /rosout: the queue was full"),
+            target: module_path!(),
+            file: file!(),
+            line: line!(),
+        })
     }
 }
 
@@ -140,8 +220,8 @@ fn logger(node: &str) -> String {
 
 /// Creates a layer and its receiver.
 pub fn rosout() -> (RosoutLayer, Rosout) {
-    let (sender, receiver) = sync_channel(QUEUE);
-    (RosoutLayer { lines: sender }, Rosout { lines: receiver })
+    let (sender, lines) = queue();
+    (RosoutLayer { lines: sender }, Rosout { lines })
 }
 
 impl<S: Subscriber> Layer<S> for RosoutLayer {
@@ -165,7 +245,7 @@ impl<S: Subscriber> Layer<S> for RosoutLayer {
             None => Some(line),
         };
         if let Some(line) = rejected {
-            let _ = self.lines.try_send(line);
+            self.lines.send(line);
         }
     }
 }
@@ -173,12 +253,9 @@ impl<S: Subscriber> Layer<S> for RosoutLayer {
 /// Puts a line into the queue of a robot. Returns it if the robot has no node.
 fn send_of(robot: &Arc<str>, line: Line) -> Option<Line> {
     let robots = ROBOTS.read().unwrap_or_else(PoisonError::into_inner);
-    let Some((_, queue)) = robots.iter().find(|(other, _)| other == robot) else {
-        return Some(line);
-    };
-    match queue.try_send(line) {
-        Err(TrySendError::Disconnected(line)) => Some(line),
-        Ok(()) | Err(TrySendError::Full(_)) => None,
+    match robots.iter().find(|(other, _)| other == robot) {
+        Some((_, queue)) => queue.send(line),
+        None => Some(line),
     }
 }
 
@@ -188,6 +265,7 @@ impl Rosout {
     /// # Errors
     /// [`RosError`].
     pub fn attach(self, ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
+        self.lines.set_listener(Some(ros.log_listener()));
         publish_lines(Returned(Some(self)), ros, clock)
     }
 }
@@ -195,6 +273,9 @@ impl Rosout {
 /// A source of lines. Dropped at the end of the node.
 trait Lines: Send + 'static {
     fn next(&mut self) -> Option<Line>;
+
+    /// See [`Queue::notice`].
+    fn notice(&self) -> Option<Line>;
 }
 
 /// The log of the process, which waits for the next node when the present one ends.
@@ -202,13 +283,18 @@ struct Returned(Option<Rosout>);
 
 impl Lines for Returned {
     fn next(&mut self) -> Option<Line> {
-        self.0.as_ref()?.lines.try_recv().ok()
+        self.0.as_ref()?.lines.next()
+    }
+
+    fn notice(&self) -> Option<Line> {
+        self.0.as_ref()?.lines.notice()
     }
 }
 
 impl Drop for Returned {
     fn drop(&mut self) {
         if let Some(log) = self.0.take() {
+            log.lines.set_listener(None);
             wait_for_node(log);
         }
     }
@@ -217,12 +303,23 @@ impl Drop for Returned {
 /// The lines of one of several robots, and the log of the process if no other robot has it: when the robot that had it
 /// fails, a running one takes it.
 struct OfRobot {
-    own: Receiver<Line>,
+    own: Queue,
     process: Option<Rosout>,
     waiting: &'static Mutex<Option<Rosout>>,
+    listener: Arc<LogListener>,
 }
 
 impl OfRobot {
+    fn new(own: Queue, waiting: &'static Mutex<Option<Rosout>>, listener: Arc<LogListener>) -> Self {
+        own.set_listener(Some(Arc::clone(&listener)));
+        Self {
+            own,
+            process: None,
+            waiting,
+            listener,
+        }
+    }
+
     fn waiting(&self) -> MutexGuard<'static, Option<Rosout>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -230,44 +327,67 @@ impl OfRobot {
 
 impl Lines for OfRobot {
     fn next(&mut self) -> Option<Line> {
-        if let Ok(line) = self.own.try_recv() {
+        if let Some(line) = self.own.next() {
             return Some(line);
         }
         if self.process.is_none() {
             self.process = self.waiting().take();
+            if let Some(log) = &self.process {
+                log.lines.set_listener(Some(Arc::clone(&self.listener)));
+            }
         }
-        self.process.as_ref()?.lines.try_recv().ok()
+        self.process.as_ref()?.lines.next()
+    }
+
+    fn notice(&self) -> Option<Line> {
+        let of_process = || self.process.as_ref()?.lines.notice();
+        self.own.notice().or_else(of_process)
     }
 }
 
 impl Drop for OfRobot {
     fn drop(&mut self) {
+        self.own.set_listener(None);
         if let Some(log) = self.process.take() {
+            log.lines.set_listener(None);
             *self.waiting() = Some(log);
         }
     }
 }
 
+/// The maximum number of lines that are published at once. Code of a leaf may write them faster than they are published,
+/// and the node's thread has to receive cancels.
+const MAX_LINES: usize = 64;
+
 /// Publishes lines under the node's name.
 fn publish_lines(mut lines: impl Lines, ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
-    let (name, clock, listener) = (ros.full_name(), clock.clone(), ros.log_listener());
+    let (name, clock) = (ros.full_name(), clock.clone());
     ros.with_node_blocking(Duration::from_secs(10), move |node| {
         let qos = QosProfile::default()
             .keep_last(1000)
             .transient_local()
             .lifespan(Duration::from_secs(10));
         let publisher: Publisher<Log> = node.publisher("/rosout", qos)?;
-        // Runs whenever the node's thread was awake.
+        // Runs whenever the node's thread was awake, and at least twice a second.
+        let ready = node.ready().clone();
         node.every(Duration::ZERO, move || {
-            while let Some(line) = lines.next() {
+            let publish = |line: &Line| {
                 let stamp = if clock.is_simulated() {
                     clock.stamp()
                 } else {
                     line.stamp
                 };
                 let _ = publisher.publish(&line.message(&name, stamp));
-                listener.tell(&line);
+            };
+            if let Some(line) = lines.notice() {
+                publish(&line);
             }
+            for _ in 0..MAX_LINES {
+                let Some(line) = lines.next() else { return };
+                publish(&line);
+            }
+            // More lines may wait.
+            ready.wake();
         });
         Ok(())
     })?
@@ -302,6 +422,8 @@ mod tests {
     use tracing_subscriber::layer::SubscriberExt;
 
     use super::*;
+    use crate::ros::Ros;
+    use crate::ros::rcl::tests::harness::{TIMEOUT, alone};
 
     #[test]
     fn g8_a_zero_byte_in_a_line_is_replaced() {
@@ -330,30 +452,56 @@ mod tests {
                 tracing::info!("more");
             }
         });
-        let first = rosout.lines.try_recv().unwrap();
+        let mut lines = std::iter::from_fn(|| rosout.lines.next());
+        let first = lines.next().unwrap();
         assert_eq!(
             (first.text.as_str(), severity(first.level)),
             ("not stopped goal=3", 30)
         );
         assert!(first.file.ends_with("rosout.rs") && first.line > 0);
-        assert_eq!(rosout.lines.try_iter().count(), QUEUE - 1);
+        assert_eq!(lines.count(), QUEUE - 1);
+        let notice = rosout.lines.notice().unwrap();
+        assert!(
+            notice.text.starts_with("513 lines of the log are missing"),
+            "{notice:?}"
+        );
+        assert!(rosout.lines.notice().is_none());
+    }
+
+    #[test]
+    fn a_listener_is_told_of_a_line_by_the_thread_that_writes_it() {
+        let (layer, rosout) = rosout();
+        let told = Arc::<Mutex<Vec<String>>>::default();
+        let listener = LogListener::default();
+        let lines = Arc::clone(&told);
+        listener.set(move |_, text| lines.lock().unwrap().push(text.to_owned()));
+        rosout.lines.set_listener(Some(Arc::new(listener)));
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            for _ in 0..2 * QUEUE {
+                tracing::info!("driving");
+            }
+            assert_eq!(told.lock().unwrap().len(), 2 * QUEUE);
+            rosout.lines.set_listener(None);
+            tracing::info!("without a node");
+        });
+        assert_eq!(told.lock().unwrap().len(), 2 * QUEUE);
     }
 
     #[test]
     fn the_lines_of_a_robot_are_in_its_queue_while_it_has_a_node() {
         let (layer, rosout) = rosout();
         let robot: Arc<str> = Arc::from("/queue_test/bt_navigator");
-        let (sender, lines) = sync_channel(QUEUE);
+        let (sender, lines) = queue();
         ROBOTS.write().unwrap().push((Arc::clone(&robot), sender));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
             robot_name::with(Some(&robot), || tracing::info!("of the robot"));
             tracing::info!("of the process");
-            assert_eq!(lines.try_recv().unwrap().text, "of the robot");
-            assert!(lines.try_recv().is_err());
+            assert_eq!(lines.next().unwrap().text, "of the robot");
+            assert!(lines.next().is_none());
             drop(lines);
             robot_name::with(Some(&robot), || tracing::info!("without a node"));
         });
-        let left: Vec<Line> = rosout.lines.try_iter().collect();
+        let left: Vec<Line> = std::iter::from_fn(|| rosout.lines.next()).collect();
         assert_eq!(left[0].text, "of the process");
         let message = left[1].message("/other", Stamp::ZERO);
         assert_eq!(
@@ -367,11 +515,7 @@ mod tests {
         static WAITING: Mutex<Option<Rosout>> = Mutex::new(None);
         let (layer, log) = rosout();
         *WAITING.lock().unwrap() = Some(log);
-        let robot = || OfRobot {
-            own: sync_channel(QUEUE).1,
-            process: None,
-            waiting: &WAITING,
-        };
+        let robot = || OfRobot::new(queue().1, &WAITING, Arc::default());
         let write = || {
             let line = Line {
                 robot: None,
@@ -382,7 +526,7 @@ mod tests {
                 file: "",
                 line: 1,
             };
-            layer.lines.try_send(line).unwrap();
+            assert!(layer.lines.send(line).is_none());
         };
         let (mut first, mut second) = (robot(), robot());
         write();
@@ -390,5 +534,39 @@ mod tests {
         drop(first);
         write();
         assert!(second.next().is_some());
+    }
+
+    /// A leaf that logs without end.
+    struct Endless;
+
+    impl Lines for Endless {
+        fn notice(&self) -> Option<Line> {
+            None
+        }
+
+        fn next(&mut self) -> Option<Line> {
+            Some(Line {
+                robot: None,
+                stamp: Stamp::ZERO,
+                level: Level::INFO,
+                text: "waiting".to_owned(),
+                target: "leaf",
+                file: "a.rs",
+                line: 1,
+            })
+        }
+    }
+
+    #[test]
+    fn g8_a_leaf_that_logs_without_end_does_not_keep_the_node_from_its_messages() {
+        let name =
+            "ros::rosout::tests::g8_a_leaf_that_logs_without_end_does_not_keep_the_node_from_its_messages";
+        alone(name, || {
+            let ros = Ros::start("logs", "").unwrap();
+            publish_lines(Endless, ros.handle(), ros.clock()).unwrap();
+            for _ in 0..3 {
+                ros.handle().with_node_blocking(TIMEOUT, |_| ()).unwrap();
+            }
+        });
     }
 }

@@ -151,7 +151,7 @@ impl ServerChecks {
         for (_, watch) in &mut self.watches {
             watch.look(&writers);
         }
-        self.next_unprompted = now + UNPROMPTED_PERIOD.max(now.elapsed() * UNPROMPTED_SHARE);
+        self.next_unprompted = now + unprompted_pause(now.elapsed());
         true
     }
 
@@ -199,6 +199,12 @@ impl ServerChecks {
     }
 }
 
+fn unprompted_pause(check: Duration) -> Duration {
+    check
+        .saturating_mul(UNPROMPTED_SHARE)
+        .clamp(UNPROMPTED_PERIOD, MAX_UNPROMPTED_PERIOD)
+}
+
 /// The graph knows an endpoint before the middleware has matched it with ours, and nothing tells of the match.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
 /// The time after which a check asks again for its turn to read the graph.
@@ -209,6 +215,8 @@ const UNPROMPTED_PERIOD: Duration = Duration::from_secs(2);
 /// Such a check is followed by a pause of at least this number of times its duration. It matters with a hundred robots in
 /// one process, where a check of one walks through tens of thousands of endpoints.
 const UNPROMPTED_SHARE: u32 = 200;
+/// The maximum of that pause: the thread may have been without a processor during the check.
+const MAX_UNPROMPTED_PERIOD: Duration = Duration::from_secs(10);
 /// The period of the checks for servers. The absence of a server that shuts down is detected within twice this period,
 /// which is less than the default time for a server's answer; that of a killed server when the middleware's lease on it
 /// ends.
@@ -219,3 +227,15 @@ const BUSY_CHECK_PERIOD: Duration = Duration::from_millis(100);
 const FAST_CHECK_PERIOD: Duration = Duration::from_millis(10);
 /// The duration of frequent checks.
 const FAST_CHECK_DURATION: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g6_an_absent_server_is_looked_for_again_soon_however_long_a_check_has_taken() {
+        let pauses =
+            [1, 20, 60_000].map(|milliseconds| unprompted_pause(Duration::from_millis(milliseconds)));
+        assert_eq!(pauses, [2, 4, 10].map(Duration::from_secs));
+    }
+}

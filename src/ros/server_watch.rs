@@ -148,7 +148,7 @@ impl Watch {
             }
             return false;
         };
-        let mut counts = current.iter().map(BTreeSet::len).filter(|count| *count > 0);
+        let mut counts = current.iter().map(BTreeSet::len);
         let first = counts.next();
         let equal = counts.all(|count| Some(count) == first);
         if !equal && self.incomplete < MAX_INCOMPLETE {
@@ -280,6 +280,32 @@ mod tests {
         assert_eq!(check(&[1], &[2]), [true]);
         assert_eq!(check(&[], &[]), [false; 0], "nothing has changed");
         assert_eq!(check(&[1, 3], &[2, 4]), [false, true]);
+    }
+
+    #[test]
+    fn g6_a_server_is_not_complete_while_only_some_services_have_endpoints() {
+        let services: [Service; 3] = Default::default();
+        let probes = services.iter().zip(["goal", "cancel", "result"]);
+        let mut watch = Watch::new(probes.map(|(service, name)| service.probe(name)), |_| {});
+        let mut round = |endpoints: [u8; 3]| {
+            services
+                .iter()
+                .for_each(|service| service.is_there.store(true, Ordering::Relaxed));
+            let writers = |topic: &str| {
+                let index = ["goal", "cancel", "result"]
+                    .iter()
+                    .position(|name| *name == topic)?;
+                Some((0..endpoints[index]).map(|gid| Gid::from([gid])).collect())
+            };
+            watch.look(&writers);
+            watch.report()
+        };
+        assert_eq!(
+            round([0, 0, 1]),
+            None,
+            "the others have just vanished, or are not known yet"
+        );
+        assert_eq!(round([1, 1, 1]), Some(true));
     }
 
     #[test]

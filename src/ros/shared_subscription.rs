@@ -42,6 +42,12 @@ impl SharedSubscription {
         }
     }
 
+    /// Removes a reader.
+    pub(super) fn leave(&self, inbox: &Arc<Inbox>) {
+        let readers = &mut self.lock().readers;
+        readers.retain(|reader| reader.as_ptr() != Arc::as_ptr(inbox));
+    }
+
     /// Delivers a message to every reader that still exists, which is an event, except for odometry: it arrives all the
     /// time, and its leaves read the motion of the last moments. `received`: see [`Inbox::message`].
     pub(super) fn deliver(&self, id: TopicId, topic: &TopicSpec, payload: &Payload, received: Time) {
@@ -60,5 +66,37 @@ impl SharedSubscription {
         if topic.transient_local {
             inner.latest = Some((payload.clone(), received));
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_latched_message_is_delivered_to_a_reader_that_joins_again() {
+        let (subscription, inbox, id) = (
+            SharedSubscription::default(),
+            Arc::new(Inbox::default()),
+            TopicId(1),
+        );
+        let topic = TopicSpec {
+            transient_local: true,
+            ..TopicSpec::of_trigger("a")
+        };
+        let received = || {
+            let mut events = Vec::new();
+            inbox.drain(&mut events);
+            events.len()
+        };
+        subscription.join(id, &topic, &inbox);
+        subscription.deliver(id, &topic, &Payload::new(()), Time::ZERO);
+        subscription.join(id, &topic, &inbox);
+        assert_eq!(received(), 1);
+        subscription.leave(&inbox);
+        subscription.deliver(id, &topic, &Payload::new(()), Time::ZERO);
+        assert_eq!(received(), 0);
+        subscription.join(id, &topic, &inbox);
+        assert_eq!(received(), 1);
     }
 }

@@ -267,6 +267,7 @@ fn executing() -> GoalsView {
             phase: Phase::Executing,
             halted: None,
             holds_back: false,
+            is_denied_again: false,
         }],
         servers: vec!["server".into()],
         ..GoalsView::default()

@@ -14,7 +14,7 @@ const ADOPTED_CANCELS: u32 = 1 << 16;
 /// The knowledge about an adopted goal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Found {
-    /// Its server may have accepted it, or may accept it later.
+    /// Its server, which was gone, may have accepted it, or may accept it later.
     Perhaps,
     /// Its server has just accepted it.
     Accepted,
@@ -57,6 +57,13 @@ pub struct ActionGoal {
     /// reported.
     stop_left: Option<Duration>,
     refusal_reported: bool,
+    /// Whether the server was gone once since the goal request, or another one had its name.
+    server_was_gone: bool,
+    /// Whether the server was gone after the goal request, and the only server now does not know the goal, by its answer to
+    /// the last cancel.
+    request_was_lost: bool,
+    /// Whether one of several servers denied the goal once: a list without it may be of that server.
+    was_denied: bool,
     /// The interval between two result requests during execution, or between two cancels while one of several servers
     /// does not know the goal.
     poll: Duration,
@@ -65,6 +72,9 @@ pub struct ActionGoal {
     /// The number of the last cancel that may have reached the server before the goal did. If the server answers
     /// "unknown goal" to this cancel or an earlier one, the goal may still arrive and run.
     cancels_in_doubt: u32,
+    /// Whether a result request may have reached the server before it noted the goal. The server denies the goal in
+    /// answer to this request although it may execute it.
+    result_in_doubt: bool,
 }
 
 impl ActionGoal {
@@ -86,10 +96,14 @@ impl ActionGoal {
             absent_left: options.absent_timeout,
             stop_left: Some(options.cancel_timeout),
             refusal_reported: false,
+            server_was_gone: false,
+            request_was_lost: false,
+            was_denied: false,
             poll: Duration::ZERO,
             questions: 0,
             cancels: 0,
             cancels_in_doubt: 0,
+            result_in_doubt: false,
         }
     }
 
@@ -105,6 +119,7 @@ impl ActionGoal {
         let mut goal = Self::new(options, now);
         goal.accepted = found != Found::Perhaps;
         goal.noted = found == Found::Noted;
+        goal.server_was_gone = found == Found::Perhaps;
         goal.cancels = (cancels | (ADOPTED_CANCELS - 1)).saturating_add(1);
         goal.cancels_in_doubt = goal.cancels;
         if !goal.accepted || goal.cancels > ADOPTED_CANCELS {
@@ -139,6 +154,17 @@ impl ActionGoal {
     /// Whether the server is known to have accepted the goal.
     pub fn is_accepted(&self) -> bool {
         self.accepted
+    }
+
+    /// Whether the goal request was lost with its server, as far as is known.
+    pub fn has_lost_request(&self) -> bool {
+        self.request_was_lost
+    }
+
+    /// Whether one of several servers does not know the goal, by its last answer.
+    pub fn is_denied(&self) -> bool {
+        // Cancels are due only then.
+        self.phase == Phase::Unreachable && self.due.is_some()
     }
 
     /// Whether the server reported the end of the goal. A goal that ended in another way is tracked again if it is seen
@@ -180,7 +206,7 @@ impl ActionGoal {
     /// The transition function. Total: an event that has no meaning in a phase changes nothing. The empty cells of the
     /// table in `docs/goal-lifecycle.md` are intended.
     pub fn on(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
-        if event.shows_the_goal() {
+        if event.shows_the_goal() || matches!(event, GoalEvent::Status(status) if status.end().is_some()) {
             self.be_noted();
         }
         if let GoalEvent::Status(GoalStatus::Canceling | GoalStatus::Canceled) = event
@@ -236,6 +262,10 @@ impl ActionGoal {
             Timer::GiveUp => (&mut goal.give_up, give_up?),
         };
         *kept = Some(time);
+        if matches!(timer, Timer::GiveUp) {
+            // It tells a goal that was denied.
+            goal.due = due;
+        }
         Some((goal, time))
     }
 }

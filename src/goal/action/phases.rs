@@ -74,6 +74,7 @@ impl ActionGoal {
                 self.await_result(false, now);
             }
             GoalEvent::Result(end) => self.finish_with(end, steps),
+            GoalEvent::ResultUnknown if self.result_in_doubt => self.repeat_result_request(steps),
             // Request the result once more before this answer counts: the server may have answered before it noted the
             // goal.
             GoalEvent::ResultUnknown => self.await_result(false, now),
@@ -92,6 +93,8 @@ impl ActionGoal {
             GoalEvent::ServerGone => self.lose_server(true, now, steps),
             GoalEvent::Deadline if self.has_run_too_long(now) => self.time_out(now, steps),
             GoalEvent::Deadline if self.is_due(now) => {
+                // An earlier request would have been answered by now.
+                self.result_in_doubt = false;
                 steps.push(Step::RequestResult);
                 self.keep_asking_from(self.poll.saturating_mul(2), now);
             }
@@ -105,12 +108,19 @@ impl ActionGoal {
         self.enter(Phase::Executing, Some(now + poll));
     }
 
+    /// The request that was denied came before the server had noted the goal.
+    fn repeat_result_request(&mut self, steps: &mut Vec<Step>) {
+        self.result_in_doubt = false;
+        steps.push(Step::RequestResult);
+    }
+
     pub(super) fn on_finishing(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
         match event {
             GoalEvent::Status(status) if status.end().is_some() => {
                 self.terminal = true;
                 self.run_deadline = None;
             }
+            GoalEvent::ResultUnknown if self.result_in_doubt => self.repeat_result_request(steps),
             // The status list without the goal was an old one.
             GoalEvent::Status(status) if status.is_active() && !self.terminal => {
                 self.questions = 0;
@@ -183,7 +193,7 @@ impl ActionGoal {
             GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
             GoalEvent::Result(_) => self.be_over(),
             GoalEvent::Rejected | GoalEvent::SendFailed | GoalEvent::Withdrawn => self.end(),
-            GoalEvent::CancelAnswered { code, .. } => match code {
+            GoalEvent::CancelAnswered { attempt, code } => match code {
                 // Only a server that has the goal gives these answers.
                 CancelCode::None | CancelCode::GoalTerminated => {
                     self.accepted = true;
@@ -196,7 +206,10 @@ impl ActionGoal {
                     self.refuse(steps);
                     self.enter(Phase::Canceling, Some(now + self.options.cancel_retry));
                 }
-                // The goal request may still be under way.
+                // The request may still be on its way. But if the server was gone, the server that answers now never got it.
+                CancelCode::UnknownGoal if self.server_was_gone && attempt == self.cancels => {
+                    self.request_was_lost = true;
+                }
                 CancelCode::UnknownGoal | CancelCode::UnknownToOne => {}
             },
             GoalEvent::ServerGone => self.lose_server(false, now, steps),
@@ -205,9 +218,12 @@ impl ActionGoal {
                 self.cancel(now, steps);
             }
             GoalEvent::Deadline => {
-                if self.give_up.is_some_and(|deadline| deadline <= now) {
-                    steps.push(Step::Report(IncidentKind::GaveUpUnanswered));
-                    self.end();
+                if self.is_to_be_given_up(now) {
+                    if self.request_was_lost {
+                        self.end();
+                    } else {
+                        self.give_up(IncidentKind::GaveUpUnanswered, steps);
+                    }
                     return;
                 }
                 self.report_slow_stop(now, steps);
@@ -238,6 +254,7 @@ impl ActionGoal {
                 // The server of the goal is dead and still on the graph, or executes the goal while another one
                 // answers. The next goal need not wait for a dead server.
                 CancelCode::UnknownToOne if self.is_denied_by(attempt) => {
+                    self.was_denied = true;
                     self.be_out_of_reach(now);
                     self.poll = self.options.cancel_retry;
                     self.due = Some(now + self.poll);
@@ -247,9 +264,13 @@ impl ActionGoal {
             GoalEvent::ServerGone => self.lose_server(false, now, steps),
             GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
             GoalEvent::Deadline => {
-                if self.give_up.is_some_and(|deadline| deadline <= now) {
-                    steps.push(Step::Report(IncidentKind::GaveUpStopping));
-                    self.end();
+                if self.is_to_be_given_up(now) {
+                    let what = if self.was_denied {
+                        IncidentKind::GaveUpDenied
+                    } else {
+                        IncidentKind::GaveUpStopping
+                    };
+                    self.give_up(what, steps);
                     return;
                 }
                 self.report_slow_stop(now, steps);
@@ -272,7 +293,7 @@ impl ActionGoal {
         // Cancels are due if one of several servers does not know the goal. Their interval grows and does not depend on
         // servers that come and go: a dead one stays on the graph, and a newly started one may take a tenth of a second
         // per answer.
-        let is_denied = self.due.is_some();
+        let is_denied = self.is_denied();
         if is_denied && event.shows_the_goal() {
             // Another server has the goal.
             self.hold_back(now);
@@ -310,16 +331,16 @@ impl ActionGoal {
             // The server is most likely dead, and the end of the process does not wait for a proof.
             GoalEvent::ShutDown { .. } if is_denied => {
                 self.cancel(now, steps);
-                self.end();
+                self.give_up(IncidentKind::GaveUpDenied, steps);
             }
             GoalEvent::ShutDown { deadline } => self.give_up_by(deadline),
-            GoalEvent::Deadline if self.give_up.is_some_and(|deadline| deadline <= now) => {
-                steps.push(Step::Report(if is_denied {
-                    IncidentKind::GaveUpStopping
+            GoalEvent::Deadline if self.is_to_be_given_up(now) => {
+                let what = if is_denied {
+                    IncidentKind::GaveUpDenied
                 } else {
                     IncidentKind::GaveUpUnreachable
-                }));
-                self.end();
+                };
+                self.give_up(what, steps);
             }
             GoalEvent::Deadline if self.is_due(now) => {
                 self.cancel(now, steps);

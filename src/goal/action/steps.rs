@@ -46,13 +46,14 @@ impl ActionGoal {
         }
     }
 
-    /// A cancel that was sent before the server showed the goal, or before it had time to note it, may have arrived
-    /// before the goal.
+    /// A cancel or a result request that was sent before the server showed the goal, or before it had time to note it,
+    /// may have arrived before the goal.
     pub(super) fn be_noted(&mut self) {
         let is_sent = !matches!(self.phase, Phase::Queued | Phase::Absent | Phase::Ended);
         if is_sent && !self.noted {
             self.noted = true;
             self.cancels_in_doubt = self.cancels;
+            self.result_in_doubt = self.accepted;
         }
     }
 
@@ -107,6 +108,7 @@ impl ActionGoal {
 
     pub(super) fn cancel(&mut self, now: Time, steps: &mut Vec<Step>) {
         self.cancels = self.cancels.saturating_add(1);
+        self.request_was_lost = false;
         if !self.accepted {
             self.cancels_in_doubt = self.cancels;
         }
@@ -152,6 +154,7 @@ impl ActionGoal {
         if self.accepted {
             self.be_noted();
         }
+        self.server_was_gone = true;
         self.run_deadline = None;
         self.track_until(now + self.options.give_up_timeout);
         self.be_out_of_reach(now);
@@ -164,6 +167,15 @@ impl ActionGoal {
         }
         self.acknowledged = false;
         self.enter(Phase::Unreachable, None);
+    }
+
+    pub(super) fn is_to_be_given_up(&self, now: Time) -> bool {
+        self.give_up.is_some_and(|deadline| deadline <= now)
+    }
+
+    pub(super) fn give_up(&mut self, what: IncidentKind, steps: &mut Vec<Step>) {
+        steps.push(Step::Report(what));
+        self.end();
     }
 
     pub(super) fn give_up_by(&mut self, deadline: Time) {

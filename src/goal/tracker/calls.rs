@@ -6,7 +6,7 @@ use super::{Call, GoalTracker, Request};
 use crate::bt::Time;
 use crate::goal::{
     CallEvent, CallStep, CallVerdict, CancelTag, Effect, GoalIncident, GoalOptions, Notice, Outcome,
-    ServerId, ServiceCall, Ticket,
+    Selection, ServerId, ServiceCall, Ticket,
 };
 
 impl<P> GoalTracker<P> {
@@ -29,8 +29,9 @@ impl<P> GoalTracker<P> {
                 server,
                 leaf,
                 call,
-                is_cancel: matches!(request, Request::Cancel(_)),
+                is_cancel: matches!(request, Request::Cancel),
                 request: Some(request),
+                holds_back_until: None,
                 halted: None,
             },
         );
@@ -64,6 +65,13 @@ impl<P> GoalTracker<P> {
             .collect()
     }
 
+    /// The time until which a Cancel node's request for all goals of a server holds back the next goal there.
+    pub(super) fn canceled_until(&self, server: ServerId, now: Time) -> Option<Time> {
+        let requests = self.calls.values().filter(|call| call.server == server);
+        let held = requests.filter_map(|call| call.holds_back_until);
+        held.filter(|until| *until > now).max()
+    }
+
     pub(super) fn carry_out_call(
         &mut self,
         ticket: Ticket,
@@ -86,12 +94,13 @@ impl<P> GoalTracker<P> {
                             payload,
                         });
                     }
-                    Some(Request::Cancel(selection)) => {
+                    Some(Request::Cancel) => {
+                        call.holds_back_until = call.call.next_deadline();
                         self.counters.cancels += 1;
                         out.push(Effect::SendCancel {
                             server,
                             tag: CancelTag::Leaf(ticket),
-                            selection,
+                            selection: Selection::All,
                         });
                     }
                     None => {}
@@ -277,11 +286,7 @@ mod tests {
     fn a_cancel_of_any_clients_goals_is_answered_with_its_code() {
         let mut rig = Rig::new();
         let ticket = rig.cancel_server();
-        rig.wire(WireEvent::CancelAnswered {
-            tag: CancelTag::Leaf(ticket),
-            code: CancelCode::None,
-            canceling: Vec::new(),
-        });
+        rig.server_canceled(ticket);
         assert_eq!(rig.take_effects(), ["cancel others", "notify CancelAnswered([])"]);
         rig.assert_idle();
     }

@@ -15,7 +15,7 @@ pub struct Counters {
     pub abandoned: u64,
     /// Accepted or adopted goals whose server vanished and did not come back.
     pub unreachable: u64,
-    /// Goal requests never answered.
+    /// Goal requests that were never answered and were given up. A request that the returned server denies is not counted.
     pub unanswered: u64,
     /// Cancel requests sent.
     pub cancels: u64,

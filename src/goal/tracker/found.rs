@@ -39,10 +39,20 @@ impl<P> GoalTracker<P> {
         }
         let known = self.servers.entry(server).or_default();
         known.adoption.see(left, known.present, self.may_adopt, now);
-        // A lost goal that the list lacks has ended, unless it may still be accepted.
-        self.lost.retain(|lost| {
-            lost.server != server || !lost.accepted || goals.iter().any(|(listed, _)| *listed == lost.goal)
-        });
+        let is_missing = |lost: &Lost| {
+            lost.server == server && lost.accepted && !goals.iter().any(|(listed, _)| *listed == lost.goal)
+        };
+        // The list may be of another server with the same name. A lone server ends the goal by its answer to a cancel.
+        let denied = |lost: &&Lost| is_missing(lost) && lost.what == IncidentKind::GaveUpDenied;
+        let denied: Vec<GoalId> = self.lost.iter().filter(denied).map(|lost| lost.goal).collect();
+        // Another lost goal that the list lacks has ended, unless it may still be accepted.
+        self.lost
+            .retain(|lost| !is_missing(lost) || lost.what == IncidentKind::GaveUpDenied);
+        if self.shut_down.is_none() && self.is_present(server) {
+            for goal in denied {
+                self.adopt(server, goal, IncidentKind::RetriedAfterGivingUp, now, out);
+            }
+        }
         let missing =
             self.goals_in_order(|entry| entry.server == server && entry.seen && entry.goal.is_accepted());
         for goal in missing {
@@ -152,7 +162,7 @@ impl<P> GoalTracker<P> {
                 payload: None,
                 halted: None,
                 seen: false,
-                abandoned: false,
+                lost: None,
             },
         );
         self.report(goal, what, out);
@@ -439,6 +449,68 @@ mod tests {
         rig.advance(50);
         rig.cancel_answer(goal, 131_074, CancelCode::UnknownGoal);
         rig.assert_idle();
+    }
+
+    #[test]
+    fn g3_a_goal_request_that_was_lost_with_its_server_ends_without_a_report_if_the_next_server_denies_it() {
+        for given_up_before in [false, true] {
+            let mut rig = Rig::new();
+            let ticket = rig.start(7);
+            let goal = rig.sent_goal();
+            rig.halt(ticket);
+            if given_up_before {
+                rig.advance(10_000);
+                assert_eq!(rig.take_effects().last().unwrap(), "GaveUpUnanswered");
+            }
+            rig.server_gone();
+            rig.server_back();
+            while !rig.goal_tracker.is_idle() {
+                let effects = rig.take_effects();
+                assert!(!effects.iter().any(|line| line.starts_with("GaveUp")));
+                if let Some(attempt) = effects.last().and_then(|line| line.strip_prefix("cancel #")) {
+                    rig.cancel_answer(goal, attempt.parse().unwrap(), CancelCode::UnknownGoal);
+                }
+                rig.advance(10);
+            }
+            assert_eq!(rig.take_effects(), NOTHING);
+            // If the request arrives after all, its goal is stopped.
+            rig.accept(goal);
+            assert_eq!(rig.take_effects()[0], "AcceptedAfterGivingUp");
+        }
+    }
+
+    #[test]
+    fn g3_a_list_of_one_of_two_servers_is_no_proof_of_the_end_of_a_goal_that_this_one_denies() {
+        let (mut rig, _, goal) = lose(
+            |rig, goal| {
+                rig.accept(goal);
+                rig.server_gone();
+                rig.server_back();
+                rig.advance(100);
+                rig.cancel_answer(goal, 4, CancelCode::UnknownToOne);
+            },
+            "GaveUpDenied",
+        );
+        // The other server answers.
+        rig.status(&[]);
+        assert_eq!(rig.take_effects(), ["RetriedAfterGivingUp", "cancel #65537"]);
+        rig.cancel_answer(goal, 65_537, CancelCode::UnknownToOne);
+        assert!(
+            rig.goal_tracker.live_goals()[0].is_left_by(|_| false),
+            "its client is told of it as before"
+        );
+        rig.advance(10_000);
+        assert_eq!(rig.take_effects().last().unwrap(), "GaveUpDenied");
+        // It is alone now.
+        rig.status(&[]);
+        let effects = rig.take_effects();
+        assert_eq!(effects[0], "RetriedAfterGivingUp");
+        let attempt = effects[1].strip_prefix("cancel #").unwrap().parse().unwrap();
+        rig.cancel_answer(goal, attempt, CancelCode::UnknownGoal);
+        rig.assert_idle();
+        rig.effects.clear();
+        rig.status(&[]);
+        assert_eq!(rig.take_effects(), NOTHING);
     }
 
     #[test]

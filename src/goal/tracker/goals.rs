@@ -99,7 +99,7 @@ impl<P> GoalTracker<P> {
                 Step::Report(what) => {
                     let counters = &mut self.counters;
                     match what {
-                        IncidentKind::GaveUpStopping => counters.abandoned += 1,
+                        IncidentKind::GaveUpStopping | IncidentKind::GaveUpDenied => counters.abandoned += 1,
                         IncidentKind::GaveUpUnreachable if entry.goal.is_accepted() => {
                             counters.unreachable += 1;
                         }
@@ -109,12 +109,9 @@ impl<P> GoalTracker<P> {
                         IncidentKind::ResultLost => counters.results_lost += 1,
                         _ => {}
                     }
-                    entry.abandoned |= matches!(
-                        what,
-                        IncidentKind::GaveUpStopping
-                            | IncidentKind::GaveUpUnreachable
-                            | IncidentKind::GaveUpUnanswered
-                    );
+                    if what.is_loss() {
+                        entry.lost = Some(what);
+                    }
                     self.report(goal, what, out);
                 }
             }
@@ -222,18 +219,27 @@ impl<P> GoalTracker<P> {
                     goal,
                 });
             }
-            if entry.abandoned {
+            // A request that was lost may arrive after all. Its goal is no loss to report, but the numbers of its cancels
+            // are kept: an answer to an early one would deny the goal.
+            let has_lost_request = entry.goal.has_lost_request();
+            let lost = entry
+                .lost
+                .or(has_lost_request.then_some(IncidentKind::GaveUpUnanswered));
+            if let Some(what) = lost {
                 self.lost.push_back(Lost {
                     goal,
                     server: entry.server,
                     started_by: entry.started_by,
                     leaf: entry.leaf,
                     accepted: entry.goal.is_accepted(),
-                    retried: entry.goal.is_found(),
+                    what,
+                    retried: has_lost_request || entry.goal.is_found(),
                     cancels: entry.goal.cancels(),
                 });
                 if self.lost.len() > LOST_REMEMBERED {
-                    self.lost.pop_front();
+                    // A goal that executes must be stopped when its server is back.
+                    let dropped = self.lost.iter().position(|lost| !lost.accepted).unwrap_or(0);
+                    self.lost.remove(dropped);
                 }
                 continue;
             }
@@ -387,7 +393,7 @@ mod tests {
         let (mut rig, _) = denied();
         let deadline = rig.now + Duration::from_secs(3);
         rig.command(Command::ShutDown { deadline });
-        assert_eq!(rig.take_effects(), ["cancel #5"]);
+        assert_eq!(rig.take_effects(), ["cancel #5", "GaveUpDenied"]);
         rig.assert_idle();
         // A third and further servers appear. They cause no additional cancels.
         let (mut rig, goal) = denied();
@@ -745,6 +751,43 @@ mod tests {
         rig.result(goal, TerminalStatus::Succeeded);
         assert_eq!(rig.take_effects(), ["notify Succeeded(9)"]);
         rig.assert_idle();
+    }
+
+    #[test]
+    fn g6_a_leaf_goes_on_whose_goal_was_denied_before_it_was_noted_and_shown_before_the_denial_came() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.start_accepted(7);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        assert_eq!(rig.take_effects(), ["request result"]);
+        rig.advance(4_000);
+        assert_eq!(
+            rig.take_effects(),
+            NOTHING,
+            "the server answers when the goal ends"
+        );
+        rig.result(goal, TerminalStatus::Succeeded);
+        assert_eq!(rig.take_effects(), ["notify Succeeded(9)"]);
+        rig.assert_idle();
+        // The goal has ended by then.
+        let (_, goal) = rig.start_accepted(7);
+        rig.status(&[(goal, GoalStatus::Succeeded)]);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        assert_eq!(rig.take_effects(), ["request result"]);
+        rig.result(goal, TerminalStatus::Succeeded);
+        assert_eq!(rig.take_effects(), ["notify Succeeded(9)"]);
+        // The second answer counts: the server was started again.
+        let (_, goal) = rig.start_accepted(7);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.wire(WireEvent::ResultUnknown { goal });
+        rig.wire(WireEvent::ResultUnknown { goal });
+        rig.advance(20);
+        rig.effects.clear();
+        rig.wire(WireEvent::ResultUnknown { goal });
+        assert_eq!(
+            rig.take_effects(),
+            ["ResultLost", "notify ResultLost", "cancel #1"]
+        );
     }
 
     #[test]

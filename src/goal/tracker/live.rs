@@ -23,6 +23,8 @@ pub struct LiveGoal {
     /// It is being stopped and holds back the next goal on its server (G5). False after its cancel timeout, which was
     /// reported.
     pub holds_back: bool,
+    /// It was given up before, and one of several servers with the same name still does not know it.
+    pub is_denied_again: bool,
 }
 
 impl LiveGoal {
@@ -40,6 +42,6 @@ impl LiveGoal {
     /// Whether the result for that client names the goal when the session has ended: the goals that delay it, and goals
     /// of other sessions that still execute although they should have stopped.
     pub fn is_left_by(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
-        self.phase == Phase::Canceling || self.delays_result(of_session)
+        self.phase == Phase::Canceling || self.is_denied_again || self.delays_result(of_session)
     }
 }

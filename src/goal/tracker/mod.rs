@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::{
     ActionGoal, AfterHalt, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalIncident,
-    GoalOptions, IncidentKind, Notice, Outcome, Phase, Selection, ServerId, ServiceCall, Ticket, WireEvent,
+    GoalOptions, IncidentKind, Notice, Outcome, Phase, ServerId, ServiceCall, Ticket, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 use adoption::Adoption;
@@ -78,8 +78,8 @@ struct Entry<P> {
     halted: Option<HaltReason>,
     /// Whether the status topic has shown it. Only then its absence from a list is significant.
     seen: bool,
-    /// Whether it was given up before a proof of its end.
-    abandoned: bool,
+    /// The reason, if it was given up before a proof of its end.
+    lost: Option<IncidentKind>,
 }
 
 /// Maximum number of remembered lost goals. A goal beyond it is stopped when its server shows it.
@@ -93,6 +93,7 @@ struct Lost {
     started_by: Option<Ticket>,
     leaf: Arc<str>,
     accepted: bool,
+    what: IncidentKind,
     /// Whether it had been given up before.
     retried: bool,
     cancels: u32,
@@ -138,13 +139,17 @@ struct Call<P> {
     /// `Some` until it is sent.
     request: Option<Request<P>>,
     is_cancel: bool,
+    /// The time until which a goal waits for the answer to the request of a Cancel node, which is sent: also if its leaf
+    /// was halted.
+    holds_back_until: Option<Time>,
     halted: Option<HaltReason>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Request<P> {
     Service(P),
-    Cancel(Selection),
+    /// Cancels all goals of the server.
+    Cancel,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -227,15 +232,8 @@ impl<P> GoalTracker<P> {
                 ticket,
                 server,
                 leaf,
-                selection,
                 options,
-            } => self.call(
-                (ticket, server, leaf),
-                Request::Cancel(selection),
-                options,
-                now,
-                out,
-            ),
+            } => self.call((ticket, server, leaf), Request::Cancel, options, now, out),
             Command::Adopt {
                 server,
                 window,
@@ -351,6 +349,7 @@ impl<P> GoalTracker<P> {
                     phase: entry.goal.phase(),
                     halted: entry.halted,
                     holds_back: entry.goal.holds_back_until().is_some(),
+                    is_denied_again: entry.goal.is_denied() && entry.goal.is_found(),
                 })
             })
             .collect()

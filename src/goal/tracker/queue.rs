@@ -19,7 +19,7 @@ impl<P> GoalTracker<P> {
         options: GoalOptions,
         now: Time,
     ) -> GoalId {
-        let wait_until = self.held_back_until(server).unwrap_or(now);
+        let wait_until = self.held_back_until(server, now).unwrap_or(now);
         let id = self.ids.next_id();
         let order = self.next_order();
         self.goals.insert(
@@ -35,18 +35,20 @@ impl<P> GoalTracker<P> {
                 payload: Some(payload),
                 halted: None,
                 seen: false,
-                abandoned: false,
+                lost: None,
             },
         );
         id
     }
 
-    /// The time when the last stopping goal on a server releases the next one (G5).
-    pub(super) fn held_back_until(&self, server: ServerId) -> Option<Time> {
+    /// The time when the last stopping goal on a server, or the last request of a Cancel node there, releases the next
+    /// goal (G5).
+    pub(super) fn held_back_until(&self, server: ServerId, now: Time) -> Option<Time> {
         self.goals
             .values()
             .filter(|entry| entry.server == server)
             .filter_map(|entry| entry.goal.holds_back_until())
+            .chain(self.canceled_until(server, now))
             .max()
     }
 
@@ -86,7 +88,11 @@ impl<P> GoalTracker<P> {
         }
         self.retry_lost(server, now, out);
         self.adopt_due(now, out);
-        let held_back = self.held_back_until(server);
+        for ticket in self.calls_on(server) {
+            self.apply_call(ticket, CallEvent::ServerBack, None, now, out);
+        }
+        let held_back = self.held_back_until(server, now);
+        let is_canceled = self.canceled_until(server, now).is_some();
         for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() == Phase::Absent)
         {
             let wait = self
@@ -94,13 +100,10 @@ impl<P> GoalTracker<P> {
                 .get(&goal)
                 .is_some_and(|entry| entry.after_halt == AfterHalt::Wait);
             let event = match held_back {
-                Some(until) if wait => GoalEvent::Requeue { until },
+                Some(until) if wait || is_canceled => GoalEvent::Requeue { until },
                 _ => GoalEvent::ServerBack,
             };
             self.apply(goal, event, None, now, out);
-        }
-        for ticket in self.calls_on(server) {
-            self.apply_call(ticket, CallEvent::ServerBack, None, now, out);
         }
     }
 
@@ -118,9 +121,11 @@ impl<P> GoalTracker<P> {
                 continue;
             };
             let over = entry.goal.queued_until().is_none_or(|until| until <= now);
-            let free = self.held_back_until(entry.server).is_none();
+            let free = self.held_back_until(entry.server, now).is_none();
             // An update that must not overtake the goal before it waits under any policy.
-            let impatient = entry.after_halt == AfterHalt::Immediately && !self.has_predecessor(goal);
+            let impatient = entry.after_halt == AfterHalt::Immediately
+                && !self.has_predecessor(goal)
+                && self.canceled_until(entry.server, now).is_none();
             if over || free || impatient {
                 let present = self.is_present(entry.server);
                 self.apply(goal, GoalEvent::Release { present }, None, now, out);
@@ -207,6 +212,7 @@ mod tests {
 
     use super::super::Counters;
     use super::super::rig::{Rig, options};
+    use crate::bt::HaltReason;
     use crate::goal::{
         AfterHalt, CancelCode, Command, GoalId, GoalOptions, GoalStatus, TerminalStatus, Ticket,
         UpdatePolicy, WireEvent,
@@ -238,6 +244,53 @@ mod tests {
         let effects = rig.take_effects();
         assert!(effects.contains(&"NotStoppedInTime".to_owned()));
         assert!(effects.contains(&"send 2".to_owned()));
+    }
+
+    #[test]
+    fn g5_a_goal_waits_for_the_answer_to_the_request_of_a_cancel_node() {
+        for after_halt in [AfterHalt::Wait, AfterHalt::Immediately] {
+            let options = GoalOptions {
+                after_halt,
+                ..options()
+            };
+            let mut rig = Rig::new();
+            let request = rig.cancel_server();
+            let _ = rig.start_with(2, options);
+            assert_eq!(rig.take_effects(), ["cancel others"]);
+            rig.server_canceled(request);
+            assert_eq!(rig.take_effects(), ["notify CancelAnswered([])", "send 2"]);
+
+            // The server does not answer.
+            let mut rig = Rig::new();
+            let _ = rig.cancel_server();
+            let _ = rig.start_with(2, options);
+            rig.advance(99);
+            assert_eq!(rig.take_effects(), ["cancel others"]);
+            rig.advance(1);
+            assert!(rig.take_effects().contains(&"send 2".to_owned()));
+
+            // All leaves were halted meanwhile.
+            let mut rig = Rig::new();
+            let request = rig.cancel_server();
+            rig.command(Command::HaltAll {
+                reason: HaltReason::Deactivated,
+            });
+            rig.command(Command::BeginSession);
+            let _ = rig.start_with(2, options);
+            assert_eq!(rig.take_effects(), ["cancel others"]);
+            rig.server_canceled(request);
+            assert_eq!(rig.take_effects(), ["send 2"]);
+
+            // Both wait for the server.
+            let mut rig = Rig::new();
+            rig.server_gone();
+            let _ = rig.start_with(2, options);
+            let request = rig.cancel_server();
+            rig.server_back();
+            assert_eq!(rig.take_effects(), ["cancel others"]);
+            rig.server_canceled(request);
+            assert_eq!(rig.take_effects(), ["notify CancelAnswered([])", "send 2"]);
+        }
     }
 
     #[test]

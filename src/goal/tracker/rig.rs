@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::{Counters, GoalTracker};
 use crate::bt::{HaltReason, Time};
 use crate::goal::{
-    CancelCode, CancelTag, Command, Effect, GoalId, GoalIds, GoalOptions, GoalStatus, Notice, Selection,
-    ServerId, Stamp, TerminalStatus, Ticket, WireEvent,
+    CancelCode, CancelTag, Command, Effect, GoalId, GoalIds, GoalOptions, GoalStatus, Notice, ServerId,
+    Stamp, TerminalStatus, Ticket, WireEvent,
 };
 
 /// A GoalTracker, its clock in milliseconds, and its effects.
@@ -172,10 +172,18 @@ impl Rig {
             ticket,
             server: SERVER,
             leaf: Arc::from("tree/cancel"),
-            selection: Selection::All,
             options: options(),
         });
         ticket
+    }
+
+    /// The server answers the request of a Cancel node. It has cancelled no goal.
+    pub(super) fn server_canceled(&mut self, request: Ticket) {
+        self.wire(WireEvent::CancelAnswered {
+            tag: CancelTag::Leaf(request),
+            code: CancelCode::None,
+            canceling: Vec::new(),
+        });
     }
 
     pub(super) fn server_gone(&mut self) {

@@ -89,8 +89,8 @@ impl<P> GoalTracker<P> {
                 call.request = Some(Request::Service(payload));
                 self.counters.calls = self.counters.calls.saturating_sub(1);
             }
-            Effect::SendCancel { selection, .. } => {
-                call.request = Some(Request::Cancel(selection));
+            Effect::SendCancel { .. } => {
+                call.request = Some(Request::Cancel);
                 self.counters.cancels = self.counters.cancels.saturating_sub(1);
             }
             _ => {}

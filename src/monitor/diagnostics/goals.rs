@@ -36,10 +36,14 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
     let mut named = Vec::new();
     for (abandoned, server) in &seen.abandoned {
         let goal = words(server, &abandoned.leaf, abandoned.goal);
-        // A goal that has certainly executed is worse than one that may have been lost in transit or with its server.
+        // A goal that was accepted by a server which is present is worse than one that may have been lost.
         let (level, how) = match abandoned.what {
             IncidentKind::GaveUpUnanswered => (Level::Warn, "was never answered"),
             IncidentKind::GaveUpUnreachable => (Level::Warn, "was lost with its server"),
+            IncidentKind::GaveUpDenied => (
+                Level::Error,
+                "did not stop, and one of several servers does not know it,",
+            ),
             _ => (Level::Error, "did not stop"),
         };
         condition.find(
@@ -55,7 +59,7 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
     }
     for (goal, server) in seen.live.iter().filter(|(goal, _)| unreachable(goal)) {
         let goal = words(server, &goal.leaf, goal.goal);
-        condition.find(Level::Warn, format!("{goal}: server gone"));
+        condition.find(Level::Warn, format!("{goal}: server gone or replaced"));
         named.push(("unreachable", goal));
     }
     condition.value("live", seen.live.len());
@@ -136,6 +140,7 @@ mod tests {
             phase,
             halted: (!phase.has_leaf()).then_some(HaltReason::GoalCanceled),
             holds_back,
+            is_denied_again: false,
         };
         (goal, "follow_path".into())
     }

@@ -50,6 +50,13 @@ struct PublishedTree {
     board: Board,
 }
 
+impl Drop for Publisher {
+    /// Groot2 has ended, perhaps by a panic, and nobody can resume the robot there.
+    fn drop(&mut self) {
+        let _ = self.pause.release();
+    }
+}
+
 impl Publisher {
     /// A publisher without a tree.
     pub(super) fn new(pause: Box<dyn PauseControl>, registry: Registry) -> Self {

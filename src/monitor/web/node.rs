@@ -266,6 +266,15 @@ struct Watched {
     status: Option<TickStatus>,
 }
 
+impl Drop for Watched {
+    /// The page has ended, perhaps by a panic, and nobody can resume the robot there.
+    fn drop(&mut self) {
+        for client in [Client::Page, Client::Program] {
+            let _ = self.pause.of(client).release();
+        }
+    }
+}
+
 impl Watched {
     /// Passes on what is new. Returns whether somebody watches; if not, the tick thread is not asked. `has_page`: a page is
     /// open, perhaps of another robot.
@@ -385,7 +394,7 @@ impl NodeControls {
         match act {
             Act::Pause => {
                 let active = self.node_handles.heartbeat.active_goal();
-                self.pause.of(client).pause(active.ok_or("no goal runs")?)
+                self.pause.of(client).pause_now(active.ok_or("no goal runs")?)
             }
             Act::Resume => self.pause.of(client).resume(),
             Act::Step if wait(&ticks.step())? => {

@@ -98,6 +98,10 @@ impl Translator {
                 self.servers.insert(*server, (name.clone(), type_name.clone()));
                 return None;
             }
+            StoredRecord::InUse(in_use) => {
+                self.servers.retain(|server, _| in_use.has_server(*server));
+                return None;
+            }
             StoredRecord::Command {
                 kind,
                 ticket,

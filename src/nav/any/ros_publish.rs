@@ -18,7 +18,7 @@ impl Node for RosPublish {
     const ID: &'static str = "RosPublish";
     const KIND: NodeKind = NodeKind::Action;
     const DOC: &'static str = "Publishes a message on any topic. Fields of the message are attributes: \
-        message.header.frame_id=\"map\".";
+        message.header.frame_id=\"map\". The message is dropped if its publisher exists only more than 2 s later.";
 
     fn bind(ports: &mut Ports<'_>) -> Self {
         refuse_others(ports, &["message"]);

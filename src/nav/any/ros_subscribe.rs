@@ -41,8 +41,9 @@ impl Node for RosSubscribe {
                 .input("mode")
                 .default("latest")
                 .doc("latest: an earlier message is accepted, even from an earlier navigation, as for the state \
-                    of a machine; fresh: waits for a message that arrives after the activation, as for a \
-                    command.")
+                    of a machine; if no tree has had the topic for ten seconds, only a latched one. fresh: \
+                    waits for a message that arrives after the activation, as for a command; a latched topic \
+                    sends its last message at each subscription, and that one arrives, too.")
                 .bind(),
             timeout: ports
                 .input("timeout")
@@ -64,11 +65,27 @@ impl Node for RosSubscribe {
 
 impl RosSubscribe {
     fn open(&self, cx: &mut Context<'_>) -> Result<(), TopicFault> {
+        let before = cx.state::<SubscriptionState>().topic.id;
         self.topic.open(
             cx,
             |state: &mut SubscriptionState| &mut state.topic,
             World::subscribe,
-        )
+        )?;
+        if cx.state::<SubscriptionState>().topic.id != before {
+            self.wait_for_next(cx)?;
+        }
+        Ok(())
+    }
+
+    /// The messages of the topic that have arrived by now are not fresh.
+    fn wait_for_next(&self, cx: &mut Context<'_>) -> Result<(), TopicFault> {
+        let topic = cx.state::<SubscriptionState>().topic.id;
+        let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
+        let count = topic
+            .and_then(|topic| world.sample(topic))
+            .map_or(0, |sample| sample.count);
+        cx.state::<SubscriptionState>().count = count;
+        Ok(())
     }
 
     fn wait(&self, cx: &mut Context<'_>, since: Time) -> Tick {
@@ -91,19 +108,11 @@ impl RosSubscribe {
 impl Behavior for RosSubscribe {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         if cx.status() != NodeStatus::Running {
-            if let Err(fault) = self.open(cx) {
+            if let Err(fault) = self.open(cx).and_then(|()| self.wait_for_next(cx)) {
                 note(cx, &fault.text)?;
                 return Ok(NodeStatus::Failure);
             }
-            let now = cx.now();
-            let topic = cx.state::<SubscriptionState>().topic.id;
-            let world: &World = world!(cx);
-            let count = topic
-                .and_then(|topic| world.sample(topic))
-                .map_or(0, |sample| sample.count);
-            let state = cx.state::<SubscriptionState>();
-            state.count = count;
-            state.since = now;
+            cx.state::<SubscriptionState>().since = cx.now();
         }
         let state = cx.state::<SubscriptionState>();
         let (topic, count, since) = (state.topic.id, state.count, state.since);
@@ -139,6 +148,7 @@ impl Behavior for RosSubscribe {
 #[cfg(test)]
 mod tests {
     use crate::bt::NodeStatus::{Failure, Running, Success};
+    use crate::bt::Text;
     use crate::nav::testing::Bench;
     use serde_json::json;
 
@@ -169,6 +179,37 @@ mod tests {
             assert_eq!(bench.get::<f64>("load"), Some(load));
             assert_eq!(bench.run(3), Running);
         }
+    }
+
+    #[test]
+    fn fresh_waits_for_a_new_message_of_another_topic() {
+        let node = |topic: &str| {
+            format!(
+                "<RosSubscribe topic_name=\"{topic}\" message_type=\"std_msgs/msg/Float64\" mode=\"fresh\"/>"
+            )
+        };
+        let mut bench = Bench::new(&format!(
+            "<ParallelAll>{}{}{}</ParallelAll>",
+            node("{topic}"),
+            node("a"),
+            node("b")
+        ));
+        bench.set("topic", Text::from("a"));
+        assert_eq!(bench.tick(), Running);
+        // `b` has more messages than `a`, and then `a` more than `b`.
+        for (messages, topic) in [(3, "b"), (9, "a")] {
+            for _ in 0..messages {
+                bench.publish(topic, json!({"data": 1.0}));
+                bench.set("topic", Text::from("silent"));
+                assert_eq!(bench.tick(), Running);
+            }
+            bench.set("topic", Text::from(topic));
+            assert_eq!(bench.run(3), Running, "they came before");
+        }
+        bench.set("topic", Text::from("b"));
+        assert_eq!(bench.run(3), Running);
+        bench.publish("b", json!({"data": 2.0}));
+        assert_eq!(bench.tick(), Success);
     }
 
     #[test]

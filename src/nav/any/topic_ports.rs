@@ -47,10 +47,16 @@ impl TopicPorts {
         }
         let world: &mut World = cx.resource().ok_or("the tree runs without a robot")?;
         let id = make(world, &spec)?;
-        *kept(cx.state()) = OpenTopic {
-            id: Some(id),
-            spec: Some(spec),
-        };
+        let former = std::mem::replace(
+            kept(cx.state()),
+            OpenTopic {
+                id: Some(id),
+                spec: Some(spec),
+            },
+        );
+        if let (Some(former), Some(world)) = (former.id, cx.resource::<World>()) {
+            world.release_topic(former);
+        }
         Ok(())
     }
 

@@ -7,6 +7,9 @@ use crate::bt::{
 /// Ticks its first child. If it fails, ticks the second child and then the first again.
 ///
 /// Memory: `index` is the current child, `count` the number of retries.
+///
+/// After a thousand retries in one tick, it is RUNNING and goes on in the next tick (guarantee G1): children that
+/// complete at once would hold up a tick of "retry for ever".
 #[derive(Debug)]
 pub struct RecoveryNode {
     number_of_retries: Input<i32>,
@@ -32,6 +35,9 @@ impl Node for RecoveryNode {
     }
 }
 
+/// Maximum number of retries within one tick.
+const RETRIES_IN_ONE_TICK: usize = 1000;
+
 impl RecoveryNode {
     fn end(cx: &mut Context<'_>, status: NodeStatus) -> Tick {
         cx.reset_children();
@@ -44,7 +50,7 @@ impl Behavior for RecoveryNode {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
         let retries = u32::try_from(self.number_of_retries.require(cx)?).unwrap_or(0);
         cx.set_status(NodeStatus::Running);
-        loop {
+        for _ in 0..RETRIES_IN_ONE_TICK {
             if cx.memory().index == 0 {
                 match cx.tick_child(0)? {
                     NodeStatus::Running => return Ok(NodeStatus::Running),
@@ -78,6 +84,7 @@ impl Behavior for RecoveryNode {
                 NodeStatus::Failure | NodeStatus::Idle => return Self::end(cx, NodeStatus::Failure),
             }
         }
+        Ok(NodeStatus::Running)
     }
 
     fn halt(&self, cx: &mut Context<'_>, reason: HaltReason) {
@@ -124,6 +131,12 @@ mod tests {
         recovery(1, "F", "S").check("= a b\nF FF S");
         recovery(2, "F", "S").check("= a b\nF FFF SS");
         recovery(0, "F", "S").check("= a b\nF F .");
+    }
+
+    #[test]
+    fn g1_a_tick_has_a_limited_number_of_retries() {
+        let [first, second] = ["F", "S"].map(|status| status.repeat(RETRIES_IN_ONE_TICK));
+        recovery(1002, "F", "S").check(&format!("= a b\nR {first} {second}\nF FFF SS"));
     }
 
     #[test]

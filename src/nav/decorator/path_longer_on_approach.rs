@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::bt::{
-    Behavior, Context, Input, Node, NodeKind, NodeStatus, PortRange, PortValue, Ports, Tick, Value,
-};
+use crate::bt::{Behavior, Context, Input, Node, NodeKind, NodeStatus, PortRange, Ports, Tick};
 use crate::msg::Path;
 
 /// Compares a path with the previous one. Ticks its child if the path is much longer although the goal is near.
@@ -88,18 +86,9 @@ impl Behavior for PathLongerOnApproach {
         Ok(NodeStatus::Success)
     }
 
-    fn save(&self, cx: &mut Context<'_>) -> Option<Value> {
-        let state = cx.state::<PathState>();
-        state.comparable.then(|| Arc::clone(&state.old).into_value())
-    }
-
-    fn load(&self, cx: &mut Context<'_>, state: &Value) {
-        if let Some(old) = state.downcast() {
-            *cx.state::<PathState>() = PathState {
-                old,
-                comparable: true,
-            };
-        }
+    fn rewind(&self, cx: &mut Context<'_>) {
+        // The last path of an earlier navigation is no reason for a detour of this one.
+        *cx.state::<PathState>() = PathState::default();
     }
 }
 
@@ -135,5 +124,20 @@ mod tests {
         assert_eq!(tick(0.0), Success, "shorter");
         assert_eq!(tick(6.0), Failure, "much longer");
         assert_eq!(tick(6.0), Success, "as long as the one before");
+    }
+
+    #[test]
+    fn the_last_path_of_an_earlier_navigation_is_not_compared() {
+        let mut bench =
+            Bench::new("<PathLongerOnApproach path=\"{path}\"><AlwaysFailure/></PathLongerOnApproach>");
+        bench.set("path", path(0.0));
+        assert_eq!(bench.tick(), Success);
+        bench.halt();
+        bench.set("path", path(6.0));
+        assert_eq!(bench.tick(), Success, "the first path of this navigation");
+        bench.set("path", path(0.0));
+        assert_eq!(bench.tick(), Success);
+        bench.set("path", path(6.0));
+        assert_eq!(bench.tick(), Failure);
     }
 }

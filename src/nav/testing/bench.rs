@@ -18,7 +18,8 @@ use crate::xml::Loader;
 struct BenchLink {
     network: Arc<Mutex<Network>>,
     outbox: Vec<Command<Payload>>,
-    publications: Vec<(TopicId, Payload)>,
+    /// The messages, and whether they are sent after a halt of all leaves, too.
+    publications: Vec<(TopicId, Payload, bool)>,
 }
 
 impl BenchLink {
@@ -78,12 +79,16 @@ impl Link for BenchLink {
         lock(&self.network).close_unused(in_use);
     }
 
+    fn forget(&mut self, topics: &[TopicId]) {
+        lock(&self.network).forget(topics);
+    }
+
     fn publish(&mut self, topic: TopicId, payload: Payload) {
-        self.publications.push((topic, payload));
+        self.publications.push((topic, payload, false));
     }
 
     fn publish_always(&mut self, topic: TopicId, payload: Payload) {
-        lock(&self.network).sent(topic, payload);
+        self.publications.push((topic, payload, true));
     }
 
     fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
@@ -95,7 +100,7 @@ impl Link for BenchLink {
             lock(&self.network).submit(&mut self.outbox);
         }
         if !self.publications.is_empty() {
-            lock(&self.network).publish_of_leaves(&mut self.publications);
+            lock(&self.network).send(&mut self.publications);
         }
     }
 
@@ -274,6 +279,11 @@ impl Bench {
         self.network().is_open(topic)
     }
 
+    /// Whether a tree used a server when something was closed for the last time.
+    pub fn is_server_used(&self, server: &str) -> bool {
+        self.network().is_server_used(server)
+    }
+
     /// Sets the type with which others publish a topic; `None` removes it.
     pub fn foreign_type(&mut self, topic: &str, type_name: Option<&str>) {
         self.network().set_foreign_type(topic, type_name);
@@ -308,6 +318,11 @@ impl Bench {
         }
         let now = self.now;
         let _ = self.tree.attach(now);
+    }
+
+    /// Sets how far the clock of the servers is ahead of the node's.
+    pub fn set_server_clock_ahead(&mut self, by: Duration) {
+        self.network().clock_ahead = by;
     }
 
     /// Another client sends a goal.

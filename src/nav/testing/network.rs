@@ -67,6 +67,10 @@ pub(super) struct Network {
     topics: Vec<TopicSpec>,
     /// Topics that no tree uses.
     closed: BTreeSet<TopicId>,
+    /// What trees use, after the last change in which something was closed.
+    used: Opened,
+    /// Topics whose newest message is delivered once more when they are opened.
+    forgotten: BTreeSet<TopicId>,
     /// Whether topics that no tree uses are closed.
     closes_topics: bool,
     /// Messages for late subscribers.
@@ -83,6 +87,8 @@ pub(super) struct Network {
     heard: BTreeSet<ServerId>,
     /// The types with which others publish topics.
     foreign_types: BTreeMap<String, String>,
+    /// How far the clock of the servers is ahead of the node's.
+    pub(super) clock_ahead: Duration,
 }
 
 /// The virtual ROS clock is ahead of the tick clock, because a zero stamp has its own meaning.
@@ -103,6 +109,8 @@ impl Network {
             events: Vec::new(),
             topics: Vec::new(),
             closed: BTreeSet::new(),
+            used: Opened::default(),
+            forgotten: BTreeSet::new(),
             closes_topics: false,
             retained: BTreeMap::new(),
             published: Vec::new(),
@@ -114,6 +122,7 @@ impl Network {
             templates: Vec::new(),
             heard: BTreeSet::new(),
             foreign_types: BTreeMap::new(),
+            clock_ahead: Duration::ZERO,
         }
     }
 
@@ -163,16 +172,22 @@ impl Network {
     }
 
     pub(super) fn close_unused(&mut self, in_use: &Opened) {
+        self.used.clone_from(in_use);
         if self.closes_topics {
             let topics = (0..).zip(&self.topics).map(|(index, _)| TopicId(index));
-            self.closed = topics.filter(|topic| !in_use.topics.contains(topic)).collect();
+            self.closed = topics.filter(|topic| !in_use.has_topic(*topic)).collect();
         }
+    }
+
+    pub(super) fn forget(&mut self, topics: &[TopicId]) {
+        self.forgotten.extend(topics);
     }
 
     pub(super) fn subscribe(&mut self, spec: &TopicSpec) -> TopicId {
         let is_open = self.id_of(spec).is_some();
         let topic = self.topic(spec);
-        if !is_open
+        let is_forgotten = self.forgotten.remove(&topic);
+        if (!is_open || is_forgotten)
             && spec.transient_local
             && let Some(payload) = self.retained.get(&*spec.name)
         {
@@ -204,16 +219,14 @@ impl Network {
         })
     }
 
-    pub(super) fn sent(&mut self, topic: TopicId, payload: Payload) {
-        self.published.push((topic, payload));
-    }
-
     /// Like the real one, drops messages of leaves that were halted from outside of the tick thread.
-    pub(super) fn publish_of_leaves(&mut self, messages: &mut Vec<(TopicId, Payload)>) {
-        if !self.goal_tracker.is_halted() {
-            self.published.append(messages);
+    pub(super) fn send(&mut self, messages: &mut Vec<(TopicId, Payload, bool)>) {
+        let is_halted = self.goal_tracker.is_halted();
+        for (topic, payload, is_always_sent) in messages.drain(..) {
+            if is_always_sent || !is_halted {
+                self.published.push((topic, payload));
+            }
         }
-        messages.clear();
     }
 
     pub(super) fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
@@ -355,6 +368,12 @@ impl Network {
 
     pub(super) fn close_topics_at_once(&mut self) {
         self.closes_topics = true;
+    }
+
+    pub(super) fn is_server_used(&self, name: &str) -> bool {
+        self.ids_of(name)
+            .iter()
+            .any(|server| self.used.has_server(*server))
     }
 
     pub(super) fn is_open(&self, name: &str) -> bool {
@@ -547,7 +566,7 @@ impl Network {
 
     fn goal_stamp(&self) -> GoalStamp {
         GoalStamp {
-            nanoseconds: self.stamp().as_nanos(),
+            nanoseconds: self.stamp().as_nanos() + self.clock_ahead.as_nanos() as i64,
         }
     }
 

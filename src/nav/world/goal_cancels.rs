@@ -47,6 +47,11 @@ impl GoalCancels {
         self.open.push(request);
     }
 
+    /// An earlier request of a Cancel node, which may cancel the goal, has no answer.
+    pub(super) fn unanswered(&mut self) {
+        self.is_unanswered = true;
+    }
+
     /// A request of a Cancel node has ended. `goal` is the ticket of this goal. Returns whether the request could cancel
     /// this goal.
     pub(super) fn answered(

@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod goal_cancels;
+mod outbox;
 mod requests;
 mod robot;
 mod topics;
@@ -21,9 +22,10 @@ use super::link::{EndpointKind, Event, Form, Link, LinkError, Opened, Part, Payl
 use super::note::{Note, Notes};
 use super::odometry::OdometrySmoother;
 use super::settings::Settings;
-use crate::bt::{HaltOrder, Resource, Time};
+use crate::bt::{Resource, Time};
 use crate::goal::{Command, ServerId, Ticket};
 use crate::msg::{Odometry, Stamp};
+use outbox::Outbox;
 use topics::Topics;
 
 /// The newest message of a topic.
@@ -61,20 +63,16 @@ pub struct World {
     topics: Topics,
     /// What the trees have open.
     in_use: Opened,
+    /// Something was released that is to be closed after the messages of the tick have left.
+    has_released: bool,
     /// The services that trees of the current run served and no tree uses. A client may still call them.
     held: Vec<TopicId>,
     /// The open services.
     triggers: Vec<TopicId>,
-    /// The messages of this tick, which leave after its commands.
-    publications: Vec<(TopicId, Payload)>,
-    /// See [`World::tree_is_halted`].
-    is_tree_halted: bool,
-    /// Cancels, which are sent before all other commands (guarantee G2). Unused with the old order.
-    halts: Vec<Command<Payload>>,
+    outbox: Outbox,
     /// The newest halted requests whose cancel by another client would end the navigation. What arrives for them was
     /// sent before the halt.
     halted: VecDeque<(Ticket, Progress)>,
-    requests: Vec<Command<Payload>>,
     events: Vec<Event>,
     /// Number of messages on all topics.
     messages: u64,
@@ -82,6 +80,8 @@ pub struct World {
     odometry: Option<(TopicId, OdometrySmoother)>,
     /// The tick that received the newest odometry.
     odometry_arrived: Time,
+    /// The servers that have not answered a Cancel node, and until when its request may cancel goals.
+    unanswered: Vec<(ServerId, Time)>,
     /// The leaf whose goal another client cancelled; see [`World::take_canceled`].
     canceled: Option<LeafFailure>,
     /// The events of the tick are received already.
@@ -108,18 +108,17 @@ impl World {
             waiting: FxHashMap::default(),
             topics: Topics::default(),
             in_use: Opened::default(),
+            has_released: false,
             held: Vec::new(),
             triggers: Vec::new(),
-            publications: Vec::new(),
-            is_tree_halted: false,
-            halts: Vec::new(),
+            outbox: Outbox::default(),
             halted: VecDeque::new(),
-            requests: Vec::new(),
             events: Vec::new(),
             messages: 0,
             listeners: Vec::new(),
             odometry: None,
             odometry_arrived: Time::ZERO,
+            unanswered: Vec::new(),
             canceled: None,
             has_received: false,
             faults: Vec::new(),
@@ -141,12 +140,24 @@ impl World {
         form: Form,
     ) -> Result<ServerId, LinkError> {
         let server = self.link.open(kind, name, type_name, form)?;
-        self.opened.servers.push(server);
-        self.in_use.add(&Opened {
-            servers: vec![server],
-            topics: Vec::new(),
-        });
+        self.opened.add_server(server, 1);
+        self.in_use.add_server(server, 1);
         Ok(server)
+    }
+
+    /// A leaf that named its server at run time uses another one from now on. The client is closed if no other leaf uses
+    /// it: a mission may name new servers for months.
+    pub fn release_server(&mut self, server: ServerId) {
+        self.opened.add_server(server, -1);
+        self.in_use.add_server(server, -1);
+        self.has_released |= !self.in_use.has_server(server);
+    }
+
+    /// Like [`World::release_server`], for a topic.
+    pub fn release_topic(&mut self, topic: TopicId) {
+        self.opened.add_topic(topic, -1);
+        self.in_use.add_topic(topic, -1);
+        self.has_released |= !self.in_use.has_topic(topic);
     }
 
     /// Subscribes to the feedback of an action server, for the leaves with goals on it.
@@ -154,7 +165,8 @@ impl World {
         self.link.hear(server);
     }
 
-    /// What was opened since the last call: by the tree that received this world or was ticked with it since then.
+    /// What was opened and released since the last call: by the tree that received this world or was ticked with it since
+    /// then.
     pub fn take_opened(&mut self) -> Opened {
         std::mem::take(&mut self.opened)
     }
@@ -162,11 +174,11 @@ impl World {
     /// Closes what was opened and is not in this list. The world keeps its odometry, which all trees share, and until
     /// the next run the services of the current one: a request on them applies to the whole run.
     pub fn close_unused(&mut self, mut in_use: Opened) {
-        in_use
-            .topics
-            .extend(self.odometry.as_ref().map(|(topic, _)| *topic));
+        if let Some((topic, _)) = &self.odometry {
+            in_use.add_topic(*topic, 1);
+        }
         self.held.clone_from(&self.triggers);
-        self.held.retain(|topic| !in_use.topics.contains(topic));
+        self.held.retain(|topic| !in_use.has_topic(*topic));
         self.in_use = in_use;
         self.close();
     }
@@ -174,18 +186,20 @@ impl World {
     /// Closes what is neither in use nor held.
     fn close(&mut self) {
         let mut in_use = self.in_use.clone();
-        in_use.topics.extend(&self.held);
-        self.triggers.retain(|topic| in_use.topics.contains(topic));
-        self.topics.close_unused(&in_use.topics);
+        for topic in &self.held {
+            in_use.add_topic(*topic, 1);
+        }
+        self.triggers.retain(|topic| in_use.has_topic(*topic));
+        let forgotten = self.topics.close_unused(&in_use);
         self.link.close_unused(&in_use);
+        if !forgotten.is_empty() {
+            self.link.forget(&forgotten);
+        }
     }
 
     fn has_opened(&mut self, topic: TopicId) -> TopicId {
-        self.opened.topics.push(topic);
-        self.in_use.add(&Opened {
-            servers: Vec::new(),
-            topics: vec![topic],
-        });
+        self.opened.add_topic(topic, 1);
+        self.in_use.add_topic(topic, 1);
         topic
     }
 
@@ -262,16 +276,11 @@ impl World {
         self.link.check(part, type_name, message)
     }
 
-    /// Publishes a message of a leaf, after the commands of the tick: a message may move the robot, and a preempted goal
-    /// is cancelled first (guarantee G2).
+    /// Publishes a message of a leaf at the end of the tick: a message may move the robot, and a preempted goal is
+    /// cancelled first (guarantee G2). Messages and requests leave in the order of their calls. What a leaf publishes in
+    /// its halt may be a stop and leaves with the cancels.
     pub fn publish(&mut self, topic: TopicId, payload: Payload) {
-        self.publications.push((topic, payload));
-    }
-
-    /// The whole tree is halted next: what its leaves publish then leaves also after all leaves were halted from outside of
-    /// the tick thread. It may be a stop.
-    pub(crate) fn tree_is_halted(&mut self) {
-        self.is_tree_halted = true;
+        self.outbox.publish(topic, payload, self.settings.halt_order);
     }
 
     /// Publishes what the tree did; see [`Link::publish_always`].
@@ -293,6 +302,8 @@ impl World {
         self.failures.forget();
         self.canceled = None;
         self.halted.clear();
+        // The answers to halted Cancel nodes tell about goals of their own session. After a halt of all leaves, none comes.
+        self.forget_detached();
         // Before the first tick, which may block.
         self.link.submit(&mut vec![Command::BeginSession]);
     }
@@ -406,17 +417,10 @@ impl Resource for World {
     }
 
     fn end_tick(&mut self, _now: Time) {
-        if !self.halts.is_empty() || !self.requests.is_empty() {
-            self.halts.append(&mut self.requests);
-            self.link.submit(&mut self.halts);
-        }
-        let is_halt = std::mem::take(&mut self.is_tree_halted);
-        for (topic, payload) in self.publications.drain(..) {
-            if is_halt {
-                self.link.publish_always(topic, payload);
-            } else {
-                self.link.publish(topic, payload);
-            }
+        self.outbox.end_tick(&mut *self.link);
+        if std::mem::take(&mut self.has_released) {
+            self.link.hand_over();
+            self.close();
         }
     }
 
@@ -425,15 +429,20 @@ impl Resource for World {
     }
 
     fn release_halts(&mut self) {
-        let halts = match self.settings.halt_order {
-            HaltOrder::BeforeStarts => &mut self.halts,
-            // In the order of the tick.
-            HaltOrder::AsTicked => &mut self.requests,
-        };
-        if !halts.is_empty() {
-            self.link.submit(halts);
+        if self
+            .outbox
+            .release_halts(self.settings.halt_order, &mut *self.link)
+        {
             self.link.hand_over();
         }
+    }
+
+    fn begin_halt(&mut self) {
+        self.outbox.begin_halt();
+    }
+
+    fn end_halt(&mut self) {
+        self.outbox.end_halt();
     }
 
     fn hand_over(&mut self) {
@@ -442,5 +451,49 @@ impl Resource for World {
 
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::bt::{NodeStatus, Text};
+    use crate::nav::link::Part;
+    use crate::nav::testing::Bench;
+
+    #[test]
+    fn what_a_leaf_named_at_run_time_is_closed_when_it_names_another() {
+        let mut bench = Bench::new(
+            r#"<ParallelAll max_failures="-1">
+                 <RosPublish topic_name="{name}" message_type="std_msgs/msg/Bool"/>
+                 <RosSubscribe topic_name="{input}" message_type="std_msgs/msg/Bool"/>
+                 <RosSubscribe topic_name="number_0_in" message_type="std_msgs/msg/Bool" mode="latest"/>
+                 <CancelSpin server_name="{name}"/>
+                 <CancelSpin server_name="number_1"/>
+               </ParallelAll>"#,
+        );
+        bench.close_topics_at_once();
+        bench.interfaces([(Part::Message, "std_msgs/msg/Bool", json!({"data": false}))]);
+        for number in 0..100 {
+            bench.set("name", Text::from(format!("number_{number}")));
+            bench.set("input", Text::from(format!("number_{number}_in")));
+            assert_eq!(bench.tick(), NodeStatus::Running);
+            bench.halt();
+        }
+        let is_used = |number: u32| {
+            let name = format!("number_{number}");
+            (
+                bench.is_open(&name),
+                bench.is_open(&format!("{name}_in")),
+                bench.is_server_used(&name),
+            )
+        };
+        assert_eq!(is_used(0), (false, true, false), "another leaf reads the topic");
+        assert_eq!(is_used(1), (false, false, true), "another leaf uses the server");
+        for former in 2..99 {
+            assert_eq!(is_used(former), (false, false, false));
+        }
+        assert_eq!(is_used(99), (true, true, true));
     }
 }

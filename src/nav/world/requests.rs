@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::World;
 use super::goal_cancels::{CancelAnswer, GoalCancels};
-use crate::bt::{HaltOrder, HaltReason};
-use crate::goal::{Command, GoalOptions, Notice, Outcome, Selection, ServerId, Ticket};
+use crate::bt::HaltReason;
+use crate::goal::{Command, GoalOptions, Notice, Outcome, ServerId, Ticket};
 use crate::nav::failure::LeafFailure;
 use crate::nav::link::Payload;
 
@@ -54,6 +54,11 @@ impl Progress {
         self.outcome.is_some() && !self.cancels.are_undecided()
     }
 
+    /// The server, if this is the request of a Cancel node that was halted.
+    fn detached_from(&self) -> Option<ServerId> {
+        self.is_detached.then_some(self.server)
+    }
+
     /// Whether the outcome belongs to an earlier goal: that goal ended before an update of it was sent.
     pub fn is_of_earlier_goal(&self) -> bool {
         self.outcome.is_some() && self.applied < self.asked
@@ -77,8 +82,15 @@ impl World {
         options: GoalOptions,
     ) -> Ticket {
         let ticket = self.ticket(server);
+        let now = self.now;
+        self.unanswered.retain(|(_, until)| *until > now);
+        if let Some(progress) = self.waiting.get_mut(&ticket)
+            && self.unanswered.iter().any(|(of, _)| *of == server)
+        {
+            progress.cancels.unanswered();
+        }
         let leaf = Arc::clone(leaf);
-        self.requests.push(Command::Start {
+        self.outbox.request(Command::Start {
             ticket,
             server,
             leaf,
@@ -101,7 +113,7 @@ impl World {
         if let Some(progress) = self.waiting.get_mut(&ticket) {
             progress.asked += 1;
         }
-        self.requests.push(Command::Update { ticket, payload });
+        self.outbox.request(Command::Update { ticket, payload });
     }
 
     /// Requests a service call, which is sent at the end of the tick.
@@ -114,7 +126,7 @@ impl World {
     ) -> Ticket {
         let ticket = self.ticket(server);
         let leaf = Arc::clone(leaf);
-        self.requests.push(Command::Call {
+        self.outbox.request(Command::Call {
             ticket,
             server,
             leaf,
@@ -125,18 +137,12 @@ impl World {
     }
 
     /// Requests the cancellation of all clients' goals on a server, as Nav2's `Cancel*` nodes do.
-    pub fn cancel_server(
-        &mut self,
-        server: ServerId,
-        leaf: &Arc<str>,
-        selection: Selection,
-        options: GoalOptions,
-    ) -> Ticket {
+    pub fn cancel_server(&mut self, server: ServerId, leaf: &Arc<str>, options: GoalOptions) -> Ticket {
         let ticket = self.ticket(server);
-        // A goal of this tick is not cancelled: the request is for goals that were accepted before. Whether an earlier
+        // A goal of this tick is not cancelled: it is sent after the server has answered the request. Whether an earlier
         // one is accepted is known to its server alone.
         for (goal, progress) in &mut self.waiting {
-            if progress.server == server && !self.requests.iter().any(|command| starts(command, *goal)) {
+            if progress.server == server && !self.outbox.starts(*goal) {
                 progress.cancels.requested(ticket);
             }
         }
@@ -144,11 +150,10 @@ impl World {
             progress.is_cancel = true;
         }
         let leaf = Arc::clone(leaf);
-        self.requests.push(Command::CancelServer {
+        self.outbox.cancel(Command::CancelServer {
             ticket,
             server,
             leaf,
-            selection,
             options,
         });
         ticket
@@ -172,9 +177,7 @@ impl World {
             return;
         };
         // A request of the current tick has not left yet and is dropped.
-        let before = self.requests.len();
-        self.requests.retain(|command| !starts(command, ticket));
-        if self.requests.len() != before {
+        if self.outbox.remove_start(ticket) {
             self.settle_cancel(ticket, &CancelAnswer::Of(Vec::new()));
         } else if progress.is_cancel && progress.outcome.is_none() {
             // A request that was sent may still cancel goals.
@@ -182,8 +185,7 @@ impl World {
             self.waiting.insert(ticket, progress);
             self.push_halt(Command::Detach { ticket, reason });
         } else {
-            self.requests
-                .retain(|command| !matches!(command, Command::Update { ticket: of, .. } if *of == ticket));
+            self.outbox.remove_updates(ticket);
             if progress.ends_navigation.is_some() && !progress.has_ended() {
                 self.halted.truncate(MAX_HALTED - 1);
                 self.halted.push_front((ticket, progress));
@@ -193,10 +195,7 @@ impl World {
     }
 
     fn push_halt(&mut self, halt: Command<Payload>) {
-        match self.settings.halt_order {
-            HaltOrder::BeforeStarts => self.halts.push(halt),
-            HaltOrder::AsTicked => self.requests.push(halt),
-        }
+        self.outbox.halt(halt, self.settings.halt_order);
     }
 
     /// Stops all requests of all leaves, for the owner of a tree that can no longer be halted leaf by leaf.
@@ -211,7 +210,22 @@ impl World {
         for ticket in tickets {
             self.halt(ticket, reason);
         }
+        self.forget_detached();
         self.waiting.clear();
+    }
+
+    /// Forgets the requests of halted Cancel nodes. They may still cancel goals.
+    pub(super) fn forget_detached(&mut self) {
+        let detached: Vec<_> = self
+            .waiting
+            .values()
+            .filter_map(Progress::detached_from)
+            .collect();
+        self.waiting
+            .retain(|_, progress| progress.detached_from().is_none());
+        for server in detached {
+            self.cancel_is_unanswered(server);
+        }
     }
 
     /// Takes the leaf whose goal another client cancelled, as its failure. Its navigation must end: a recovery or the
@@ -236,17 +250,30 @@ impl World {
                     progress.cancels.seen();
                 }
                 let answer = progress.is_cancel.then(|| CancelAnswer::of(&outcome));
+                let server = progress.server;
                 progress.applied = updates;
                 progress.outcome = Some(outcome);
                 if progress.is_detached {
                     self.waiting.remove(&ticket);
                 }
                 if let Some(answer) = answer {
+                    if matches!(answer, CancelAnswer::Missing) {
+                        self.cancel_is_unanswered(server);
+                    }
                     self.settle_cancel(ticket, &answer);
                 }
             }
         }
         self.check_canceled(ticket);
+    }
+
+    /// The request of a Cancel node has no answer. It may still cancel the next goals on the server.
+    fn cancel_is_unanswered(&mut self, server: ServerId) {
+        let until = self.now + self.settings.goal_options().give_up_timeout;
+        let now = self.now;
+        self.unanswered
+            .retain(|(of, until)| *of != server && *until > now);
+        self.unanswered.push((server, until));
     }
 
     /// A notice for a request that was halted before it arrived. The leaf gets nothing (guarantee G4), but a cancel by
@@ -310,36 +337,22 @@ impl World {
 /// The maximum number of halted requests whose late notices count.
 const MAX_HALTED: usize = 64;
 
-fn starts(command: &Command<Payload>, wanted: Ticket) -> bool {
-    match command {
-        Command::Start { ticket, .. }
-        | Command::Call { ticket, .. }
-        | Command::CancelServer { ticket, .. } => *ticket == wanted,
-        Command::Update { .. }
-        | Command::Halt { .. }
-        | Command::Detach { .. }
-        | Command::HaltAll { .. }
-        | Command::BeginSession
-        | Command::Adopt { .. }
-        | Command::AllowAdoption { .. }
-        | Command::ShutDown { .. } => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use crate::bt::builder::{forest, leaf, reactive_fallback, sequence, tree};
-    use crate::bt::{NodeStatus, Tree, compile};
+    use crate::bt::builder::{NodeBuilder, forest, leaf, parallel, reactive_fallback, sequence, tree};
+    use crate::bt::{HaltOrder, NodeStatus, Registry, Tree, compile};
     use crate::bt::{Resource, Time};
     use crate::goal::GoalId;
     use crate::job::{self, BoxFuture};
     use crate::msg::action::{BackUp, Spin, SpinResult};
     use crate::msg::{Stamp, TransformStamped};
     use crate::nav::Settings;
-    use crate::nav::link::{EndpointKind, Event, Form, Link, LinkError, TopicId, TopicSpec, TransformError};
+    use crate::nav::link::{
+        EndpointKind, Event, Form, Link, LinkError, Opened, TopicId, TopicSpec, TransformError,
+    };
     use crate::nav::testing::{Bench, Plan};
 
     /// The messages to the servers when `Spin` preempts `BackUp` under a reactive parent.
@@ -412,6 +425,10 @@ mod tests {
             }
         }
 
+        fn close_unused(&mut self, _: &Opened) {
+            self.note("close");
+        }
+
         fn hand_over(&mut self) {
             self.note("hand-over");
         }
@@ -441,6 +458,29 @@ mod tests {
         }
     }
 
+    /// What leaves when these leaves preempt `Spin`, in order. The tick in which they do returns `status`.
+    fn sent_by(
+        order: &Order,
+        registry: &Registry,
+        leaves: impl IntoIterator<Item = NodeBuilder>,
+        status: NodeStatus,
+    ) -> Vec<&'static str> {
+        let go = leaf("ScriptCondition").port("code", "go");
+        let root = reactive_fallback([
+            sequence([go].into_iter().chain(leaves)),
+            leaf("Spin").port("spin_dist", "1.0"),
+        ]);
+        let compiled = compile(&forest([tree("Main", root)]), "Main", registry).unwrap();
+        let mut run = Tree::new(compiled.def);
+        run.insert_resource(World::new(Box::new(order.clone()), Settings::default()));
+        run.attach(Time::ZERO).unwrap();
+        run.set("go", false).unwrap();
+        assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
+        run.set("go", true).unwrap();
+        assert_eq!(run.tick(Time::ZERO), Ok(status));
+        order.0.lock().unwrap().clone()
+    }
+
     #[test]
     fn g2_the_cancel_of_a_preempted_goal_is_sent_before_a_job_is_started() {
         let order = Order::default();
@@ -453,42 +493,27 @@ mod tests {
             }
         };
         job::register_function(&mut registry, "Urgent", executor, |_| std::future::pending()).unwrap();
-        let root = reactive_fallback([
-            sequence([leaf("ScriptCondition").port("code", "go"), leaf("Urgent")]),
-            leaf("Spin").port("spin_dist", "1.0"),
-        ]);
-        let compiled = compile(&forest([tree("Main", root)]), "Main", &registry).unwrap();
-        let mut run = Tree::new(compiled.def);
-        run.insert_resource(World::new(Box::new(order.clone()), Settings::default()));
-        run.attach(Time::ZERO).unwrap();
-        run.set("go", false).unwrap();
-        assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
-        run.set("go", true).unwrap();
-        assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
-        let order = order.0.lock().unwrap().clone();
-        assert_eq!(order, ["goal", "cancel", "hand-over", "job"]);
+        let sent = sent_by(&order, &registry, [leaf("Urgent")], NodeStatus::Running);
+        assert_eq!(sent, ["goal", "cancel", "hand-over", "job"]);
     }
 
     #[test]
-    fn g2_the_cancel_of_a_preempted_goal_is_sent_before_a_message_is_published() {
-        let order = Order::default();
-        let publish = leaf("RosPublish")
-            .port("topic_name", "cmd_vel")
-            .port("message_type", "geometry_msgs/msg/Twist");
-        let root = reactive_fallback([
-            sequence([leaf("ScriptCondition").port("code", "go"), publish]),
-            leaf("Spin").port("spin_dist", "1.0"),
-        ]);
-        let compiled = compile(&forest([tree("Main", root)]), "Main", &crate::nav::registry()).unwrap();
-        let mut run = Tree::new(compiled.def);
-        run.insert_resource(World::new(Box::new(order.clone()), Settings::default()));
-        run.attach(Time::ZERO).unwrap();
-        run.set("go", false).unwrap();
-        assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
-        run.set("go", true).unwrap();
-        assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Success));
-        let order = order.0.lock().unwrap().clone();
-        assert_eq!(order, ["goal", "cancel", "message"]);
+    fn g2_after_the_cancel_of_a_preempted_goal_messages_and_goals_leave_in_the_order_of_their_leaves() {
+        let publish = || {
+            leaf("RosPublish")
+                .port("topic_name", "speed_limit")
+                .port("message_type", "nav2_msgs/msg/SpeedLimit")
+        };
+        let back_up = leaf("BackUp")
+            .port("backup_dist", "1.0")
+            .port("backup_speed", "0.1");
+        let sent = sent_by(
+            &Order::default(),
+            &crate::nav::registry(),
+            [publish(), parallel([back_up, publish()])],
+            NodeStatus::Running,
+        );
+        assert_eq!(sent, ["goal", "cancel", "message", "goal", "message"]);
     }
 
     #[test]
@@ -510,7 +535,7 @@ mod tests {
         let goal = world.start_goal(server, &leaf, Payload::new(()), GoalOptions::default());
         world.end_navigation_on_cancel(goal, &leaf, &leaf);
         world.end_tick(Time::ZERO);
-        let request = world.cancel_server(server, &leaf, Selection::All, GoalOptions::default());
+        let request = world.cancel_server(server, &leaf, GoalOptions::default());
         world.end_tick(Time::ZERO);
         if is_halted {
             world.halt(request, HaltReason::Preempted);
@@ -552,6 +577,65 @@ mod tests {
     }
 
     #[test]
+    fn a_goal_after_a_cancel_node_without_an_answer_may_be_cancelled_by_it() {
+        for is_halted in [false, true] {
+            let link = Order::default();
+            let mut world = World::new(Box::new(link.clone()), Settings::default());
+            let (leaf, server) = (Arc::from("leaf"), ServerId(0));
+            let request = world.cancel_server(server, &leaf, GoalOptions::default());
+            world.end_tick(Time::ZERO);
+            if is_halted {
+                // After a halt of all leaves from outside, no answer comes.
+                world.halt(request, HaltReason::GoalCanceled);
+                world.begin_session(Time::ZERO);
+            } else {
+                link.notify(Notice::Finished {
+                    ticket: request,
+                    updates: 0,
+                    outcome: Outcome::ResponseTimeout,
+                });
+                world.receive(Time::ZERO);
+            }
+            for (seconds, words) in [(1, "or a Cancel node"), (3_600, "another client cancelled")] {
+                let now = Time::ZERO + std::time::Duration::from_secs(seconds);
+                world.receive(now);
+                let goal = world.start_goal(server, &leaf, Payload::new(()), GoalOptions::default());
+                world.end_navigation_on_cancel(goal, &leaf, &leaf);
+                world.end_tick(now);
+                link.notify(Notice::Canceling { ticket: goal });
+                world.receive(now);
+                let failure = world.take_canceled().unwrap();
+                assert!(failure.words.contains(words), "{}", failure.words);
+                world.halt(goal, HaltReason::GoalCanceled);
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_leaf_released_is_closed_after_the_messages_of_the_tick() {
+        let link = Order::default();
+        let mut world = World::new(Box::new(link.clone()), Settings::default());
+        let topic = world.advertise(&TopicSpec::of_trigger("a")).unwrap();
+        world.publish(topic, Payload::new(()));
+        world.release_topic(topic);
+        world.end_tick(Time::ZERO);
+        assert_eq!(*link.0.lock().unwrap(), ["message", "hand-over", "close"]);
+    }
+
+    #[test]
+    fn the_request_of_a_halted_cancel_node_is_forgotten_with_its_session() {
+        let mut world = World::new(Box::new(Order::default()), Settings::default());
+        let leaf = Arc::from("leaf");
+        let request = world.cancel_server(ServerId(0), &leaf, GoalOptions::default());
+        world.end_tick(Time::ZERO);
+        world.halt(request, HaltReason::GoalCanceled);
+        assert!(world.waiting.contains_key(&request));
+        // After a halt of all leaves from outside, no answer comes.
+        world.begin_session(Time::ZERO);
+        assert!(world.waiting.is_empty());
+    }
+
+    #[test]
     fn g3_a_leaf_does_not_end_before_it_is_known_who_cancelled_its_goal() {
         let another = "another client cancelled the goal";
         let end = |is_halted: bool, outcome: Outcome<Payload>| {
@@ -564,7 +648,7 @@ mod tests {
             assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
             let world = run.resource::<World>().unwrap();
             let (goal, path) = (*world.waiting.keys().next().unwrap(), Arc::from("cancel"));
-            let request = world.cancel_server(ServerId(0), &path, Selection::All, GoalOptions::default());
+            let request = world.cancel_server(ServerId(0), &path, GoalOptions::default());
             world.end_tick(Time::ZERO);
             link.notify(Notice::Canceling { ticket: goal });
             link.notify(Notice::Finished {

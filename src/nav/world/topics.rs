@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::Sample;
-use crate::nav::link::{TopicId, TopicSpec};
+use crate::nav::link::{Opened, TopicId, TopicSpec};
 
 /// The maximum number of closed topics whose newest message is kept. A mission may name new topics for months.
 const MAX_CLOSED: usize = 64;
@@ -51,19 +51,20 @@ impl Topics {
         self.specs.insert(topic, spec.clone());
     }
 
-    /// Closes the topics that are not in this list.
-    pub(super) fn close_unused(&mut self, in_use: &[TopicId]) {
+    /// Closes the topics that are not in this list. Returns those whose messages are forgotten.
+    pub(super) fn close_unused(&mut self, in_use: &Opened) -> Vec<TopicId> {
         let closed = &self.closed;
-        let is_unused = |topic: &&TopicId| !in_use.contains(topic) && !closed.contains(topic);
+        let is_unused = |topic: &&TopicId| !in_use.has_topic(**topic) && !closed.contains(topic);
         let mut unused: Vec<TopicId> = self.samples.keys().filter(is_unused).copied().collect();
         unused.sort_unstable();
         self.closed.extend(unused);
-        while self.closed.len() > MAX_CLOSED {
-            if let Some(topic) = self.closed.pop_front() {
-                self.samples.remove(&topic);
-                self.specs.remove(&topic);
-            }
+        let surplus = self.closed.len().saturating_sub(MAX_CLOSED);
+        let forgotten: Vec<TopicId> = self.closed.drain(..surplus).collect();
+        for topic in &forgotten {
+            self.samples.remove(topic);
+            self.specs.remove(topic);
         }
+        forgotten
     }
 
     pub(super) fn sample(&self, topic: TopicId) -> Option<&Sample> {
@@ -120,6 +121,14 @@ mod tests {
         }
     }
 
+    fn used<const N: usize>(topics: [u32; N]) -> Opened {
+        let mut used = Opened::default();
+        for topic in topics {
+            used.add_topic(TopicId(topic), 1);
+        }
+        used
+    }
+
     /// The number of messages of a topic.
     fn count(topics: &Topics, topic: u32) -> Option<u64> {
         topics.sample(TopicId(topic)).map(|sample| sample.count)
@@ -137,7 +146,7 @@ mod tests {
         topics.open(TopicId(1), &spec("a"));
         topics.open(TopicId(2), &spec("b"));
         receive(&mut topics, 1);
-        topics.close_unused(&[TopicId(2)]);
+        topics.close_unused(&used([2]));
         // Its subscription ends later.
         receive(&mut topics, 1);
         topics.open(TopicId(3), &spec("a"));
@@ -148,9 +157,9 @@ mod tests {
             [1, 2, 3].map(|topic| count(&topics, topic)),
             [None, Some(0), Some(3)]
         );
-        topics.close_unused(&[]);
+        topics.close_unused(&used([]));
         topics.open(TopicId(3), &spec("a"));
-        topics.close_unused(&[TopicId(3)]);
+        topics.close_unused(&used([3]));
         assert_eq!(count(&topics, 3), Some(3));
     }
 
@@ -168,10 +177,10 @@ mod tests {
                 let sample = topics.sample(TopicId(topic)).unwrap();
                 sample.payload.is_some()
             };
-            topics.close_unused(&[]);
+            topics.close_unused(&used([]));
             topics.open(TopicId(1), &spec);
             assert!(is_known(&topics, 1), "its subscription has not ended");
-            topics.close_unused(&[]);
+            topics.close_unused(&used([]));
             topics.open(TopicId(2), &spec);
             assert_eq!(is_known(&topics, 2), transient_local);
         }
@@ -183,7 +192,7 @@ mod tests {
         let many = 3 * MAX_CLOSED as u32;
         for topic in 0..many {
             topics.open(TopicId(topic), &spec(&topic.to_string()));
-            topics.close_unused(&[]);
+            topics.close_unused(&used([]));
         }
         assert_eq!(topics.samples.len(), MAX_CLOSED);
         assert_eq!(topics.specs.len(), MAX_CLOSED);
@@ -193,7 +202,7 @@ mod tests {
         );
         for topic in 0..many {
             topics.open(TopicId(many + topic), &spec("a"));
-            topics.close_unused(&[]);
+            topics.close_unused(&used([]));
         }
         assert!(topics.former.len() <= MAX_CLOSED);
         receive(&mut topics, many);

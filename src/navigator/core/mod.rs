@@ -165,7 +165,7 @@ impl Navigator {
             tree: self.trees[index]
                 .as_ref()
                 .map(|tree| Arc::clone(tree.definition())),
-            servers: self.opened[index].servers.clone(),
+            servers: self.opened[index].servers().collect(),
             last_end: self.last_end.clone(),
         }
     }
@@ -206,6 +206,13 @@ impl Navigator {
             NavigationState::Running(session) => Some(session.id()),
             _ => None,
         }
+    }
+
+    /// Whether a message is on its way that ends the run. A tick before it would start what nobody wants any more, after
+    /// code of a leaf has blocked this thread.
+    pub fn is_stop_requested(&self) -> bool {
+        let waiting_cancel = || self.heartbeat.as_ref().and_then(Heartbeat::waiting_cancel);
+        self.queue.is_halt_requested() || waiting_cancel().is_some()
     }
 
     /// Returns whether a goal is active or waits to be started.

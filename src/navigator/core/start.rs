@@ -59,6 +59,8 @@ impl Navigator {
         request.run_accepted = request
             .run_accepted
             .min(run_accepted.unwrap_or(request.run_accepted));
+        // Before a tree is made: code of its leaves may block.
+        self.hand_over();
         self.run_goal(request, now);
         true
     }
@@ -214,7 +216,7 @@ impl Navigator {
         self.current = request.kind;
         if let Some(heartbeat) = &self.heartbeat {
             // The watchdog has stopped the leaves of the session before, not those of this one.
-            heartbeat.take_cancelled_externally();
+            heartbeat.begin_session();
             heartbeat.follow(tree.current_node());
             heartbeat.set_goal(request.id());
         }

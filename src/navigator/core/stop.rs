@@ -6,11 +6,12 @@ use super::trees::drop_tree;
 use super::{NavigationState, Navigator, NextStep};
 use crate::bt::{HaltReason, Resource, Time, TreeDef};
 use crate::nav::{LeafFailure, World};
-use crate::navigator::NavigatorKind;
 use crate::navigator::goal::{NavigationError, NavigationId, NavigationResult, Request};
 use crate::navigator::goal_log;
 use crate::navigator::goal_queue::ArrivalNumber;
+use crate::navigator::heartbeat::{CancelRequest, Overtaking};
 use crate::navigator::session::Session;
+use crate::navigator::{Heartbeat, NavigatorKind};
 
 impl Navigator {
     /// Cancels a goal. Its client gets the result when the goals and jobs of its tree have stopped.
@@ -47,10 +48,7 @@ impl Navigator {
     /// [`GoalQueue::halt_requested`](crate::navigator::goal_queue::GoalQueue::halt_requested) has returned.
     pub fn stop_until(&mut self, newest: ArrivalNumber, reason: HaltReason, now: Time) {
         self.queue.halt_handled();
-        let report = NavigationResult::stopped(&match reason {
-            HaltReason::Deactivated => DEACTIVATED.to_owned(),
-            reason => format!("the navigator was stopped: {reason}"),
-        });
+        let report = stopped(reason);
         self.end_all(newest, reason, |_| report.clone(), now);
     }
 
@@ -89,6 +87,10 @@ impl Navigator {
         for request in waiting {
             goal_log::finish(request.kind, request.client, report(request.kind));
         }
+        if had_waiting {
+            // Before the tree is halted: code of its leaves may block.
+            self.hand_over();
+        }
         match &mut self.state {
             NavigationState::Idle => {}
             NavigationState::Running(session) => {
@@ -112,22 +114,31 @@ impl Navigator {
         had_waiting
     }
 
-    /// Ends the run of the current tree. The watchdog has cancelled the goals of all its leaves, because of a cancel of
-    /// `goal`: by its client, or by an operator with a message for the client. The leaves would wait for them without
-    /// end (guarantee G6).
-    pub fn leaves_were_halted(&mut self, goal: NavigationId, message: Option<&str>, now: Time) {
+    /// Ends the run of the current tree if all its leaves were halted without this thread. What they ask for has no effect,
+    /// and they would wait without end for goals that were cancelled (guarantee G6). Returns whether they were.
+    pub fn end_if_overtaken(&mut self, now: Time) -> bool {
+        let Some(overtaking) = self.heartbeat.as_ref().and_then(Heartbeat::take_overtaking) else {
+            return false;
+        };
         let NavigationState::Running(session) = &self.state else {
-            return;
+            return false;
         };
-        let report = match message {
-            _ if session.id() != goal => NavigationResult::aborted(
-                0,
-                "the watchdog stopped its leaves, because the goal before it was cancelled",
-            ),
-            Some(message) => NavigationResult::stopped(message),
-            None => NavigationResult::canceled(""),
+        let (reason, report) = match overtaking {
+            Overtaking::Halt(reason) => (reason, stopped(reason)),
+            Overtaking::Cancel(CancelRequest { goal, message }) => {
+                let report = match message {
+                    _ if session.id() != goal => NavigationResult::aborted(
+                        0,
+                        "the watchdog stopped its leaves, because the goal before it was cancelled",
+                    ),
+                    Some(message) => NavigationResult::stopped(message),
+                    None => NavigationResult::canceled(""),
+                };
+                (HaltReason::GoalCanceled, report)
+            }
         };
-        self.stop(HaltReason::GoalCanceled, report, now);
+        self.stop(reason, report, now);
+        true
     }
 
     /// Ends the wait for a stopping session: goals and jobs that have not stopped by now are reported.
@@ -196,9 +207,6 @@ impl Navigator {
     /// Halts the tree of a session and takes the world back from it. Returns its definition.
     fn halt_tree(&mut self, session: &Session, reason: HaltReason, now: Time) -> Option<Arc<TreeDef>> {
         let tree = self.trees[session.kind().index()].as_mut()?;
-        if let Some(world) = tree.resource::<World>() {
-            world.tree_is_halted();
-        }
         tree.halt(reason, now);
         let def = Arc::clone(tree.definition());
         let poisoned = tree.is_poisoned();
@@ -313,5 +321,11 @@ impl NextStep {
     }
 }
 
-/// Error message for a goal that a lifecycle manager ended: by a pause, a reset, or when a server is gone.
-const DEACTIVATED: &str = "the node was deactivated: activate it and send the goal again";
+/// The result of a goal that ends because the node is deactivated, or because the process ends.
+fn stopped(reason: HaltReason) -> NavigationResult {
+    NavigationResult::stopped(&match reason {
+        // A lifecycle manager ends goals by a pause, a reset, or when a server is gone.
+        HaltReason::Deactivated => "the node was deactivated: activate it and send the goal again".to_owned(),
+        reason => format!("the navigator was stopped: {reason}"),
+    })
+}

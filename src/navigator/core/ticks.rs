@@ -58,6 +58,8 @@ impl Navigator {
         };
         let def = Arc::clone(tree.definition());
         let report = self.abort_queued(kind, &def, &failure);
+        // Before the tree is halted: code of its leaves may block.
+        self.hand_over();
         self.complete(HaltReason::GoalCanceled, report, now);
         true
     }
@@ -66,8 +68,8 @@ impl Navigator {
     pub fn tick(&mut self, now: Time) {
         self.poll(now);
         self.hand_over();
-        // Before the tick: the tree starts nothing.
-        if self.end_if_canceled(now) {
+        // Before the tick: the tree starts nothing. The poll may have made a tree, and code of its leaves may have blocked.
+        if self.end_if_overtaken(now) || self.is_stop_requested() || self.end_if_canceled(now) {
             return;
         }
         let NavigationState::Running(session) = &mut self.state else {
@@ -89,6 +91,18 @@ impl Navigator {
             }
         }
         let def = Arc::clone(tree.definition());
+        if !matches!(result, Ok(NodeStatus::Running)) {
+            // First: what leaves before a halt of all leaves has its effect.
+            self.hand_over();
+        }
+        if self.end_if_overtaken(now) {
+            return;
+        }
+        let (NavigationState::Running(session), Some(tree)) =
+            (&mut self.state, &mut self.trees[kind.index()])
+        else {
+            return;
+        };
         match result {
             Ok(NodeStatus::Running | NodeStatus::Idle) => {
                 if session.feedback_is_due(now, self.options.feedback_period) {

@@ -25,6 +25,7 @@ use super::{
 use crate::bt::{HaltReason, Registry, Time};
 use crate::job::JobRegistry;
 use crate::nav::World;
+use crate::ros::announcements::Announcements;
 use crate::ros::guardian::{GoalLists, Guardian};
 use crate::ros::lifecycle::Transition;
 use crate::ros::{
@@ -99,6 +100,7 @@ type StartMonitors =
 pub struct Prepared {
     guardian: io::Result<Guardian>,
     profile: Option<middleware::Profile>,
+    announcements: Option<Announcements>,
 }
 
 /// Prepares the process for a node, before any thread is started, including the thread of the log.
@@ -107,9 +109,11 @@ pub fn prepare() -> Prepared {
     // The guardian is forked while the process is small, and before the environment changes.
     let guardian = Guardian::start();
     memory::share_heaps();
+    let (profile, announcements) = Announcements::set_up();
     Prepared {
         guardian,
-        profile: middleware::set_up(),
+        profile,
+        announcements,
     }
 }
 
@@ -122,7 +126,11 @@ pub fn run(prepared: Prepared, robots: &[String], registry: Registry, monitors: 
     let started = signals.and_then(|signals| Ok((signals, Robots::of_process(NAME, robots)?)));
     match started {
         Ok((signals, robots)) => {
-            let Prepared { guardian, profile } = prepared;
+            let Prepared {
+                guardian,
+                profile,
+                announcements,
+            } = prepared;
             let guardian = guardian.inspect_err(warn_about_guardian).ok();
             let setup = Setup {
                 trees: (robots.count() > 1).then(SharedTrees::default),
@@ -133,7 +141,7 @@ pub fn run(prepared: Prepared, robots: &[String], registry: Registry, monitors: 
                 wake: Arc::default(),
                 is_ending: AtomicBool::new(false),
             };
-            process::run(signals, setup, guardian, profile)
+            process::run(signals, setup, guardian, profile, announcements)
         }
         Err(error) => {
             tracing::error!("{error}");

@@ -22,6 +22,7 @@ use crate::bt::panic_text;
 use crate::navigator::signals::Signals;
 use crate::navigator::thread::CallOnDrop;
 use crate::robot_name;
+use crate::ros::announcements::Announcements;
 use crate::ros::exit_within;
 use crate::ros::guardian::Guardian;
 use crate::ros::middleware::Profile;
@@ -48,12 +49,13 @@ const CHECK_PERIOD: Duration = Duration::from_millis(500);
 const LAST_LINE_TIME: Duration = Duration::from_millis(200);
 
 /// Runs the robots of this process until a signal ends it, or until the only robot fails. `profile`: the settings of the
-/// middleware, which are read with the first node.
+/// middleware, which are read with the first node. `announcements`: those of the nodes, if this process forwards them.
 pub(super) fn run(
     signals: Signals,
     setup: Setup,
     guardian: Option<Guardian>,
     profile: Option<Profile>,
+    announcements: Option<Announcements>,
 ) -> ExitCode {
     let mut process = Process::new(setup, guardian, profile);
     let ending = Arc::clone(&process.setup);
@@ -71,7 +73,12 @@ pub(super) fn run(
         Ok(signals)
     });
     match started {
-        Ok((runtime, child)) => process.run(&runtime, child),
+        Ok((runtime, child)) => {
+            // It runs whenever the main thread waits.
+            let _forwarding =
+                announcements.map(|announcements| runtime.spawn(announcements.forward_always()));
+            process.run(&runtime, child)
+        }
         Err(StartError::Ending) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::Node;
 use crate::bt::HaltReason;
-use crate::navigator::Unacknowledged;
 use crate::navigator::goal_queue::SHUT;
+use crate::navigator::{Unacknowledged, halt_without_ticks};
 use crate::ros::lifecycle::{LifecycleState, Transition};
 
 /// Time for the destruction of the remaining parts at the end of the process.
@@ -67,9 +67,9 @@ impl Node {
             tracing::error!("the transition `shutdown` did not end in time");
         }
         let left = timeouts.all.saturating_sub(started.elapsed());
-        self.goal_tracker.handle().shut_down(left);
-        // The jobs of a tree that is blocked by a leaf are not cancelled yet.
-        self.jobs.cancel_all();
+        // There may have been no transition, and a leaf may block the tick thread.
+        let shut_down = || self.goal_tracker.handle().shut_down(left);
+        halt_without_ticks(reason, self.ticks.handle(), &self.jobs, shut_down);
         let goal_tracker = self.goal_tracker.handle();
         // When the GoalTracker has processed the shutdown, all earlier messages through it have left.
         let is_over =

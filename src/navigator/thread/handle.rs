@@ -182,6 +182,12 @@ impl Handle {
         self.ask(|reply| Message::Halt(reason, Some(limit), self.queue.halt_requested(), reply))
     }
 
+    /// Halts all leaves without this thread, by `halt_all`, because a leaf may block the thread. The run of the tree ends:
+    /// what its leaves ask for has no effect. `halt_all` must not wait.
+    pub fn overtake<T>(&self, reason: HaltReason, halt_all: impl FnOnce() -> T) -> T {
+        self.heartbeat.overtake(reason, halt_all)
+    }
+
     /// Replaces the tree of a navigator. If the old tree has an active goal, the new tree runs it from its root when
     /// the goals and jobs of the old tree have stopped. The acknowledgement comes then. If the new tree cannot be made,
     /// the answer is the reason, and the old tree continues (guarantee G7). For programs that use the library: in the

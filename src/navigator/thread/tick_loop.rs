@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::super::goal::{NavigationError, NavigationId};
 use super::super::goal_queue::ArrivalNumber;
-use super::super::heartbeat::CancelRequest;
 use super::super::missed_ticks::MissedTicks;
 use super::super::slow_clock::SlowClock;
 use super::super::{Heartbeat, Navigator, NavigatorKind, Schedule};
@@ -107,7 +106,7 @@ impl Loop {
             fault::point();
             self.heartbeat.begin();
             self.uncounted = self.clock.steady();
-            self.handle_external_cancel();
+            self.end_if_overtaken();
             let goes_on = match received {
                 Ok(message) => self.handle(message),
                 Err(RecvTimeoutError::Timeout) => true,
@@ -187,13 +186,16 @@ impl Loop {
                 let _ = reply.send(is_running);
             }
             Message::Resume(reply) => {
-                self.paused = None;
-                self.schedule = None;
+                self.unpause();
                 let _ = reply.send(());
             }
             Message::Step(reply) => {
-                self.is_step_due = self.paused.is_some() && self.navigator.is_running();
-                let _ = reply.send(self.is_step_due);
+                let is_due = self.paused.is_some()
+                    && self.navigator.is_running()
+                    && self.clock.has_started()
+                    && !self.navigator.is_stop_requested();
+                // If nobody waits for the answer any more, the client was told that nothing is done.
+                self.is_step_due = reply.send(is_due).is_ok() && is_due;
             }
             Message::Halt(reason, limit, newest, reply) => {
                 if let Some(limit) = limit {
@@ -239,17 +241,16 @@ impl Loop {
     }
 
     fn halt(&mut self, reason: HaltReason, newest: ArrivalNumber, reply: Sender<()>, now: Time) {
-        self.paused = None;
+        self.unpause();
         self.navigator.stop_until(newest, reason, now);
         self.halts.push(reply);
     }
 
-    /// Ends the tree if the watchdog has cancelled the goals of all its leaves: these leaves would be RUNNING without
-    /// end.
-    fn handle_external_cancel(&mut self) {
-        if let Some(CancelRequest { goal, message }) = self.heartbeat.take_cancelled_externally() {
+    /// Ends the run if all leaves were halted without this thread.
+    fn end_if_overtaken(&mut self) {
+        if self.heartbeat.is_overtaken() {
             self.navigator.set_steady(self.clock.steady());
-            self.navigator.leaves_were_halted(goal, message, self.clock.now());
+            self.navigator.end_if_overtaken(self.clock.now());
         }
     }
 
@@ -283,11 +284,14 @@ impl Loop {
         false
     }
 
+    fn unpause(&mut self) {
+        (self.paused, self.schedule, self.is_step_due) = (None, None, false);
+    }
+
     /// A pause is about one goal. The next one is ticked, also if it takes the place of that goal in the same tree.
     fn end_pause(&mut self) {
         if self.paused.is_some() && self.paused != self.navigator.running_goal() {
-            self.paused = None;
-            self.schedule = None;
+            self.unpause();
             tracing::info!(
                 "the pause of the ticks has ended: its goal has ended, or a newer goal has replaced it"
             );
@@ -299,15 +303,15 @@ impl Loop {
         let began = self.clock.steady();
         self.navigator.set_steady(began);
         // Also after a message that took long: no tick comes before this call.
-        self.handle_external_cancel();
+        self.end_if_overtaken();
         let now = self.clock.now();
         if self.cut.is_some_and(|cut| began >= cut) {
             self.navigator.end_wait();
         }
-        if self.has_time(began, now) && self.navigator.is_running() {
+        if self.has_time(began, now) && self.navigator.is_running() && !self.navigator.is_stop_requested() {
             self.tick_if_due(began, now);
         } else {
-            // There is a tree without ticks if the clock has no time.
+            // There is a tree without ticks if the clock has no time, or before its stop.
             self.navigator.poll_without_tick(now);
         }
         if self.missed.is_pending()
@@ -358,7 +362,10 @@ impl Loop {
             // A goal waits for a transform on the clock that a simulation does not stop. `/clock` may stand still.
             let is_still = self.paused.is_some() || began.since(self.last_tick) > 2 * period;
             let has_new_goal = if is_still {
-                self.navigator.poll_without_tick(now)
+                let has_new_goal = self.navigator.poll_without_tick(now);
+                // The next tick did not take the time of a pause, or of a simulation that stood still.
+                (self.worked, self.uncounted) = (Duration::ZERO, self.clock.steady());
+                has_new_goal
             } else {
                 self.navigator.poll(now)
             };

@@ -25,6 +25,10 @@ pub(super) struct Script {
     servers: FxHashMap<(EndpointKind, String, String), ServerId>,
     server_names: FxHashMap<ServerId, String>,
     topics: FxHashMap<(TopicUsage, TopicSpec), TopicId>,
+    /// For another tree: the first number of the name of each number. It opens a name at another time than the recorded tree,
+    /// and has only the first ones.
+    first_servers: FxHashMap<ServerId, ServerId>,
+    first_topics: FxHashMap<TopicId, TopicId>,
     frames: FxHashMap<u16, [std::sync::Arc<str>; 4]>,
     pub(super) parameters: FxHashMap<String, Option<String>>,
     /// The number of the next endpoint that the recording does not have.
@@ -78,12 +82,18 @@ impl Script {
                 type_name,
                 ..
             } => {
-                self.servers
-                    .insert((*kind, name.clone(), type_name.clone()), *server);
+                let key = (*kind, name.clone(), type_name.clone());
+                let first = *self.servers.entry(key).or_insert(*server);
+                if !self.is_same_tree {
+                    self.first_servers.insert(*server, first);
+                }
                 self.server_names.insert(*server, name.clone());
             }
             StoredRecord::Topic { topic, usage, spec } => {
-                self.topics.insert((*usage, spec.clone()), *topic);
+                let first = *self.topics.entry((*usage, spec.clone())).or_insert(*topic);
+                if !self.is_same_tree {
+                    self.first_topics.insert(*topic, first);
+                }
             }
             StoredRecord::Frames {
                 frames,
@@ -170,9 +180,35 @@ impl Script {
                 self.stamps.push_back(*stamp);
                 self.last_stamp = (self.time, *stamp);
             }
-            StoredRecord::TopicFault(topic, fault) => self.faults.push((*topic, fault.clone())),
+            StoredRecord::TopicFault(topic, fault) => {
+                self.faults.push((self.topic_of(*topic), fault.clone()));
+            }
+            // A name that was closed and is opened again has another number.
+            StoredRecord::Server {
+                server,
+                kind,
+                name,
+                type_name,
+                ..
+            } if self.is_same_tree => {
+                self.servers
+                    .insert((*kind, name.clone(), type_name.clone()), *server);
+            }
+            StoredRecord::Topic { topic, usage, spec } if self.is_same_tree => {
+                self.topics.insert((*usage, spec.clone()), *topic);
+            }
             _ => {}
         }
+    }
+
+    /// The number that the replayed tree has for a recorded server.
+    fn server_of(&self, server: ServerId) -> ServerId {
+        self.first_servers.get(&server).copied().unwrap_or(server)
+    }
+
+    /// The number that the replayed tree has for a recorded topic.
+    fn topic_of(&self, topic: TopicId) -> TopicId {
+        self.first_topics.get(&topic).copied().unwrap_or(topic)
     }
 
     fn take_transform(&mut self, frames: u16, at: Option<Stamp>, stamp: Stamp, transform: Transform) {
@@ -211,7 +247,7 @@ impl Script {
                 payload,
                 received,
             } => Some(Event::Message {
-                topic: *topic,
+                topic: self.topic_of(*topic),
                 payload: decode_payload(payload)?,
                 received: *received,
             }),
@@ -300,7 +336,7 @@ impl Script {
     ) {
         let is_same = |record: &StoredRecord| {
             matches!(record, StoredRecord::Command { kind: of, server: to, payload: with, .. }
-                if *of == kind && *to == Some(server) && with.as_ref() == payload)
+                if *of == kind && to.map(|to| self.server_of(to)) == Some(server) && with.as_ref() == payload)
         };
         match self.requests.iter().position(is_same) {
             Some(index) => {
@@ -370,5 +406,60 @@ impl Script {
     pub(super) fn set_start(&mut self, time: Time, stamp: Stamp) {
         self.time = time;
         self.last_stamp = (time, stamp);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nav::Form;
+    use crate::record::replay::StepKind;
+
+    const SERVER: (EndpointKind, &str, &str) = (EndpointKind::Action, "spin", "nav2_msgs/action/Spin");
+
+    fn opened(number: u32) -> StoredRecord {
+        let (kind, name, type_name) = SERVER;
+        StoredRecord::Server {
+            server: ServerId(number),
+            kind,
+            name: name.to_owned(),
+            type_name: type_name.to_owned(),
+            form: Form::default(),
+        }
+    }
+
+    /// A step in which the recorded tree opens a server with this number and sends a goal.
+    fn step(number: u32) -> Step {
+        Step {
+            number: 1,
+            time: Time::ZERO,
+            kind: StepKind::Tick,
+            before: Vec::new(),
+            arrived: Vec::new(),
+            answers: vec![opened(number)],
+            trace: vec![StoredRecord::Command {
+                kind: CommandKind::Start,
+                ticket: Ticket(1),
+                server: Some(ServerId(number)),
+                leaf: None,
+                payload: None,
+            }],
+            is_whole: true,
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_opened_again_has_its_recorded_number_or_for_another_tree_its_first_one() {
+        for (is_same_tree, number) in [(true, 9), (false, 5)] {
+            let records = [5, 9].map(|number| (Time::ZERO, opened(number)));
+            let mut script = Script::new(&records, is_same_tree);
+            let (kind, name, type_name) = SERVER;
+            assert_eq!(script.open(kind, name, type_name), ServerId(5));
+            script.begin(&step(9));
+            let server = script.open(kind, name, type_name);
+            assert_eq!(server, ServerId(number));
+            script.request(CommandKind::Start, Ticket(1), server, None);
+            assert_eq!(script.unrecorded, None);
+        }
     }
 }

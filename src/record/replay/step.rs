@@ -25,7 +25,7 @@ pub struct Step {
     pub before: Vec<StoredRecord>,
     /// The messages and notices that arrived.
     pub arrived: Vec<StoredRecord>,
-    /// The answers to the questions of the tree, in order.
+    /// The answers to the questions of the tree, in order, and the numbers of the names that it opened.
     pub answers: Vec<StoredRecord>,
     /// What the tree did, in order.
     pub trace: Vec<StoredRecord>,
@@ -38,6 +38,7 @@ pub fn steps(records: &[TimedRecord]) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut before = Vec::new();
     let mut arrived = Vec::new();
+    let mut opened = Vec::new();
     let mut open: Option<Step> = None;
     for (time, record) in records {
         let kind = match record {
@@ -53,7 +54,7 @@ pub fn steps(records: &[TimedRecord]) -> Vec<Step> {
                 kind,
                 before: std::mem::take(&mut before),
                 arrived: std::mem::take(&mut arrived),
-                answers: Vec::new(),
+                answers: std::mem::take(&mut opened),
                 trace: vec![record.clone()],
                 is_whole: false,
             });
@@ -68,9 +69,12 @@ pub fn steps(records: &[TimedRecord]) -> Vec<Step> {
                 StoredRecord::Transform { .. }
                 | StoredRecord::NoTransform { .. }
                 | StoredRecord::Stamp(_)
-                | StoredRecord::TopicFault(..),
+                | StoredRecord::TopicFault(..)
+                | StoredRecord::Server { .. }
+                | StoredRecord::Topic { .. },
                 Some(step),
             ) => step.answers.push(record.clone()),
+            (StoredRecord::Server { .. } | StoredRecord::Topic { .. }, None) => opened.push(record.clone()),
             (
                 StoredRecord::TickEnded(_) | StoredRecord::TickFailed(_) | StoredRecord::HaltEnded,
                 Some(step),

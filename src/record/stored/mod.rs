@@ -15,15 +15,16 @@ use super::event::{CommandKind, Event, LogLine, TopicUsage};
 use crate::bt::{HaltReason, NodeIndex, NodeStatus, ScopeId, SlotId, Time};
 use crate::goal::{GoalId, ServerId, TerminalStatus, Ticket};
 use crate::msg::{PoseStamped, Stamp, Transform};
-use crate::nav::{EndpointKind, Form, TopicId, TopicSpec, TransformError};
+use crate::nav::{EndpointKind, Form, Opened, TopicId, TopicSpec, TransformError};
 
 pub use navigation::{
     StoredCheckpoint, StoredEntry, StoredNavigation, StoredOdometry, StoredSample, StoredWorld,
 };
 pub use notice::{StoredNotice, StoredOutcome};
 
-/// The version of the file format. A reader refuses a newer one. 2: with lines of the log.
-pub const VERSION: u32 = 2;
+/// The version of the file format. A reader refuses a newer one. 2: with lines of the log. 3: requests and
+/// messages of a tick are in the order of their leaves; before, a message came earlier or later.
+pub const VERSION: u32 = 3;
 
 /// A record and its time.
 pub type TimedRecord = (Time, StoredRecord);
@@ -111,6 +112,7 @@ pub enum StoredRecord {
         usage: TopicUsage,
         spec: TopicSpec,
     },
+    InUse(Opened),
     Frames {
         frames: u16,
         target: Arc<str>,
@@ -182,9 +184,12 @@ impl StoredRecord {
                 took_ns: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
                 missed: *missed,
             },
-            Event::Server(_) | Event::Topic(_) | Event::Frames(_) | Event::Key(_) | Event::Parameter(_) => {
-                Self::of_name(event)
-            }
+            Event::Server(_)
+            | Event::Topic(_)
+            | Event::InUse(_)
+            | Event::Frames(_)
+            | Event::Key(_)
+            | Event::Parameter(_) => Self::of_name(event),
             through_link => Self::of_link(through_link),
         }
     }
@@ -258,6 +263,7 @@ impl StoredRecord {
                 usage: info.usage,
                 spec: info.spec.clone(),
             },
+            Event::InUse(in_use) => Self::InUse((**in_use).clone()),
             Event::Frames(frames) => Self::Frames {
                 frames: frames.frames,
                 target: Arc::clone(&frames.target),
@@ -272,6 +278,19 @@ impl StoredRecord {
             },
             Event::Parameter(parameter) => Self::Parameter(parameter.0.clone(), parameter.1.clone()),
             _ => Self::Unknown,
+        }
+    }
+
+    /// About how many bytes its messages have in a file.
+    pub fn payload_bytes(&self) -> usize {
+        match self {
+            Self::Message { payload, .. } | Self::Published { payload, .. } => payload.data.0.len(),
+            Self::Command {
+                payload: Some(payload),
+                ..
+            } => payload.data.0.len(),
+            Self::Notice(notice) => notice.payload_bytes(),
+            _ => 0,
         }
     }
 

@@ -49,6 +49,22 @@ pub enum StoredOutcome {
 }
 
 impl StoredNotice {
+    /// About how many bytes its message has in a file.
+    pub(super) fn payload_bytes(&self) -> usize {
+        match self {
+            Self::Feedback { payload, .. }
+            | Self::Finished {
+                outcome:
+                    StoredOutcome::Succeeded(payload)
+                    | StoredOutcome::Aborted(payload)
+                    | StoredOutcome::Canceled(payload)
+                    | StoredOutcome::Response(payload),
+                ..
+            } => payload.data.0.len(),
+            _ => 0,
+        }
+    }
+
     pub(super) fn of(notice: &Notice<Payload>) -> Self {
         match notice {
             Notice::Accepted { ticket, goal } => Self::Accepted {

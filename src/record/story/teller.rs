@@ -9,7 +9,7 @@ use super::conclusion::{conclude, interruption};
 use crate::bt::{ScopeId, SlotId, Time};
 use crate::msg::PoseStamped;
 use crate::record::codec::StoredValue;
-use crate::record::event::CommandKind;
+use crate::record::event::{CommandKind, LogLevel};
 use crate::record::series::RECOVERIES;
 use crate::record::stored::{StoredNavigation, StoredRecord, TimedRecord};
 
@@ -199,6 +199,12 @@ impl Teller<'_> {
                     self.line(time, format!("the tree is halted: {words}"));
                 }
             }
+            // The other lines of the log tell what the story tells.
+            StoredRecord::LogLine(line) => match line.level {
+                LogLevel::Info => {}
+                LogLevel::Warn => self.line(time, format!("warning: {}", line.text)),
+                LogLevel::Error => self.line(time, format!("error: {}", line.text)),
+            },
             StoredRecord::Lost(count) => {
                 self.line(
                     time,
@@ -238,6 +244,7 @@ mod tests {
     use crate::msg::{Action, Pose};
     use crate::nav::{EndpointKind, Form, Payload};
     use crate::record::codec::encode_payload;
+    use crate::record::event::LogLine;
     use crate::record::stored::{StoredNotice, StoredOutcome};
 
     fn start(ticket: u64, server: u32, leaf: &str) -> StoredRecord {
@@ -265,6 +272,13 @@ mod tests {
             ticket: Ticket(ticket),
             updates: 0,
             outcome,
+        })
+    }
+
+    fn log(level: LogLevel, text: &str) -> StoredRecord {
+        StoredRecord::LogLine(LogLine {
+            level,
+            text: text.to_owned(),
         })
     }
 
@@ -310,6 +324,8 @@ mod tests {
                 },
             ),
             (3010, start(4, 3, "Main/Spin")),
+            (3200, log(LogLevel::Warn, "a leaf blocks")),
+            (3300, log(LogLevel::Info, "what the story tells")),
             (
                 3500,
                 StoredRecord::Command {
@@ -338,6 +354,7 @@ navigate_to_pose 00000000-0000-0000-0000-000000000000 to (3.00, 1.00) with tree 
      3.00 s  FollowPath ran on follow_path for 1.95 s: failed: FAILED_TO_MAKE_PROGRESS (105): stuck at the door
      3.01 s  Spin ran on spin for 0.49 s: stopped by the tree: goal cancelled
      3.01 s  recovery 1 begins
+     3.20 s  warning: a leaf blocks
 The navigation was cancelled after 3.60 s
 0 ticks, 1 recovery, 0.00 m driven
 ";

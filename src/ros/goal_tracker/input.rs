@@ -25,7 +25,7 @@ pub(in crate::ros) enum Input {
     Hear(ServerId),
     Service(ServerId, Box<dyn ServiceTransport>),
     /// A tree has opened a topic to publish on. Its publisher follows.
-    Advertised(TopicId),
+    Advertised(TopicId, Arc<str>),
     Publisher(TopicId, Box<dyn Publish>),
     /// No tree publishes on this topic any more.
     Unadvertised(TopicId),

@@ -67,7 +67,7 @@ impl GoalTrackerThread {
                     let mut left = owner.left_goals();
                     left.cancel(&mut owner.actions);
                     fault.fail(&format!("error in the GoalTracker: {}", panic_text(&*panic)));
-                    left.serve_until_the_end(&mut owner.actions, &mut owner.publishers, &receiver);
+                    left.serve_until_the_end(&mut owner.actions, &mut owner.publishers, &receiver, &fault);
                 }
             }))
             .map_err(|error| RosError::Context(error.to_string()))?;
@@ -185,7 +185,7 @@ mod tests {
     }
 
     /// A publisher that records the published numbers.
-    struct Numbers(Sender<u32>);
+    pub(super) struct Numbers(pub(super) Sender<u32>);
 
     impl Publish for Numbers {
         fn publish(&self, payload: &Payload) -> Result<(), RosError> {
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    const TOPIC: TopicId = TopicId(1);
+    pub(super) const TOPIC: TopicId = TopicId(1);
 
     fn publish(handle: &GoalTrackerHandle, number: u32, is_of_leaf: bool) {
         handle.put(Input::Publish {
@@ -211,7 +211,7 @@ mod tests {
         let handle = thread.handle();
         let (sender, published) = channel();
         let publish = |number, is_of_leaf| publish(handle, number, is_of_leaf);
-        handle.put(Input::Advertised(TOPIC));
+        handle.put(Input::Advertised(TOPIC, Arc::from("/lights")));
         handle.put(Input::Publisher(TOPIC, Box::new(Numbers(sender))));
         publish(1, true);
         handle.halt_all(HaltReason::GoalCanceled);
@@ -231,7 +231,7 @@ mod tests {
         let handle = thread.handle();
         let (sender, published) = channel();
         let publish = |number, is_of_leaf| publish(handle, number, is_of_leaf);
-        handle.put(Input::Advertised(TOPIC));
+        handle.put(Input::Advertised(TOPIC, Arc::from("/lights")));
         publish(1, true);
         publish(2, false);
         handle.halt_all(HaltReason::GoalCanceled);

@@ -142,8 +142,8 @@ impl Owner {
             Input::Commands(commands) => {
                 for command in commands {
                     self.has_dropped &= !matches!(command, Command::BeginSession);
-                    if matches!(command, Command::HaltAll { .. }) {
-                        self.publishers.halt_all();
+                    if matches!(command, Command::HaltAll { .. } | Command::BeginSession) {
+                        self.publishers.drop_messages_of_leaves();
                     }
                     self.goal_tracker.command(command, now, &mut self.effects);
                 }
@@ -167,8 +167,8 @@ impl Owner {
             Input::Service(server, transport) => {
                 self.services.insert(server, transport);
             }
-            Input::Advertised(topic) => self.publishers.advertise(topic),
-            Input::Publisher(topic, publisher) => self.publishers.open(topic, publisher),
+            Input::Advertised(topic, name) => self.publishers.advertise(topic, name),
+            Input::Publisher(topic, publisher) => self.publishers.open(topic, publisher, now),
             Input::Unadvertised(topic) => self.publishers.close(topic),
             Input::Publish {
                 topic,
@@ -180,7 +180,7 @@ impl Owner {
                 if is_of_leaf && self.goal_tracker.is_halted() {
                     self.drop_message();
                 } else {
-                    self.publishers.publish(topic, payload, depth, is_of_leaf);
+                    self.publishers.publish(topic, payload, depth, is_of_leaf, now);
                 }
             }
             Input::Close(server, confirm) => {

@@ -11,6 +11,7 @@ use super::publishers::Publishers;
 use crate::bt::panic_text;
 use crate::goal::{CancelCode, CancelTag, Effect, GoalId, Selection, ServerId, WireEvent};
 use crate::nav::Payload;
+use crate::ros::RosHandle;
 use crate::ros::interfaces::ActionTransport;
 
 /// The clients of action servers.
@@ -74,7 +75,10 @@ impl LeftGoals {
         actions: &mut Actions,
         publishers: &mut Publishers,
         inputs: &Receiver<Input>,
+        ros: &RosHandle,
     ) {
+        // Those that leaves sent in ticks could move the robot.
+        publishers.drop_messages_of_leaves();
         let mut next = Instant::now() + RETRY;
         loop {
             if Instant::now() >= next {
@@ -86,13 +90,20 @@ impl LeftGoals {
                 Ok(Input::Send(send)) => {
                     guarded("a message", send);
                 }
-                // The tree that is halted may publish a stop. A message of a leaf that was ticked could move the robot.
+                // The tree that is halted may publish a stop, also by a publisher that is created now. A message of a
+                // leaf that was ticked could move the robot.
+                Ok(Input::Task(task)) => {
+                    ros.post(task);
+                }
+                Ok(Input::Publisher(topic, publisher)) => {
+                    publishers.open(topic, publisher, crate::bt::Time::ZERO);
+                }
                 Ok(Input::Publish {
                     topic,
                     payload,
                     depth,
                     is_of_leaf: false,
-                }) => publishers.publish(topic, payload, depth, false),
+                }) => publishers.publish(topic, payload, depth, false, crate::bt::Time::ZERO),
                 Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             }
@@ -229,7 +240,12 @@ mod tests {
         };
         inputs.send(Input::Wire(accepted)).unwrap();
         inputs.send(Input::End).unwrap();
-        left.serve_until_the_end(&mut actions, &mut Publishers::default(), &received);
+        left.serve_until_the_end(
+            &mut actions,
+            &mut Publishers::default(),
+            &received,
+            &RosHandle::of_nobody(),
+        );
         assert_eq!(said.try_iter().collect::<Vec<_>>(), ["a result"]);
         assert_eq!(cancelled.try_iter().collect::<Vec<_>>(), [id(4)], "accepted late");
     }
@@ -268,7 +284,12 @@ mod tests {
             heard.sort_unstable();
             heard
         });
-        left.serve_until_the_end(&mut actions, &mut Publishers::default(), &received);
+        left.serve_until_the_end(
+            &mut actions,
+            &mut Publishers::default(),
+            &received,
+            &RosHandle::of_nobody(),
+        );
         let heard = server.join().unwrap();
         assert_eq!(heard, [3, 5, 6].map(|number| [id(number); 3]).concat());
     }

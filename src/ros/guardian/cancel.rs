@@ -1,7 +1,7 @@
 //! The process that a guardian becomes when its parent has ended and left goals: cancels them and exits.
 //!
 //! Most of its time is spent on finding servers, because Fast DDS 2.14 loses the servers' answers to the announcement
-//! of a new participant; see [`super::announcements`]. If the announcements cannot be held back (the user has a profile
+//! of a new participant; see [`crate::ros::announcements`]. If the announcements cannot be held back (the user has a profile
 //! of Fast DDS), participants are added until all servers are found: a server answers each one.
 
 use std::collections::HashMap;
@@ -10,12 +10,12 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::announcements::Announcements;
 use super::goals::{self, RemainingGoals};
 use super::participant::{Participant, Response};
 use super::sleeper;
 use crate::goal::{CancelCode, GoalId, Selection};
 use crate::ros::action_client::{cancel_code, cancel_request};
+use crate::ros::announcements::Announcements;
 use crate::ros::console::start_log;
 use crate::ros::rosout::take_log;
 use crate::ros::{Clock, Executor, RosError};

@@ -16,7 +16,6 @@
 //!
 //! Both processes share the memory with the goals, so a killed child can be replaced without sending the goals again.
 
-mod announcements;
 mod cancel;
 mod goals;
 mod goals_of_robot;

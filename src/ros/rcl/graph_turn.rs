@@ -1,10 +1,14 @@
 //! Turns of the threads that read the graph.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The pause after a turn, in durations of the turn.
 const PAUSE_SHARE: u32 = 3;
+
+/// A longer turn counts as one of this duration. The process may have been stopped in it, by a debugger or with its
+/// container, and servers are neither found nor missed in the pause.
+const MAX_TURN: Duration = Duration::from_millis(300);
 
 /// Lets one thread of a process read the graph at a time, and keeps three quarters of the time free. One change of the
 /// graph makes all robots of a process read it, and each reading walks through the endpoints of all of them: without
@@ -36,14 +40,23 @@ impl GraphTurns {
 impl Drop for GraphTurn<'_> {
     fn drop(&mut self) {
         let now = Instant::now();
-        *self.free_at = Some(now + (now - self.began) * PAUSE_SHARE);
+        *self.free_at = Some(now + (now - self.began).min(MAX_TURN) * PAUSE_SHARE);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+
+    #[test]
+    fn the_pause_after_a_turn_in_which_the_process_was_stopped_is_short() {
+        let turns = GraphTurns::default();
+        let mut turn = turns.begin().unwrap();
+        turn.began -= Duration::from_secs(60);
+        drop(turn);
+        let free_at = turns.0.lock().unwrap().unwrap();
+        assert!(free_at - Instant::now() <= MAX_TURN * PAUSE_SHARE);
+    }
 
     #[test]
     fn one_thread_reads_the_graph_at_a_time() {

@@ -19,7 +19,7 @@ mod publisher;
 mod service;
 mod subscription;
 #[cfg(test)]
-mod tests;
+pub(in crate::ros) mod tests;
 
 pub(in crate::ros) use client::Client;
 pub(in crate::ros) use context::Context;

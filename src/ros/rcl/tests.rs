@@ -15,7 +15,7 @@ use crate::ros::{Probe, RosError, RosNode};
 
 #[path = "../../../test/ros/harness.rs"]
 #[allow(dead_code, reason = "the tests with a peer use the rest")]
-mod harness;
+pub(in crate::ros) mod harness;
 
 use harness::{TIMEOUT, alone, eventually};
 
