@@ -11,6 +11,7 @@ const tree = {
   shown: [],
   found: new Set(),
   followed: 0,
+  quarter: 0,
   seen: { left: 0, top: 0, right: 0, bottom: 0 },
 
   build() {
@@ -208,15 +209,17 @@ const tree = {
     return box.x <= right && box.x + box.width >= left && box.y <= bottom && box.y + box.height >= top;
   },
 
-  // Only what has changed is written, and what is not on the screen twice a second: a tree of a thousand nodes is drawn 20 times
-  // a second.
+  // Only what has changed is written: a tree of a thousand nodes is drawn 20 times a second. What is not on the screen is for
+  // screen readers and for the browser's search: a quarter of it is written with the times.
   draw(state, withTimes) {
     let follow = -1;
+    if (withTimes) this.quarter = (this.quarter + 1) % 4;
     for (let index = 0; index < this.boxes.length; index++) {
       const box = this.boxes[index];
       const status = state.status[index], last = state.last[index];
       if (status === RUNNING && status !== box.status && run.isLeaf(index) && !box.element.hidden) follow = index;
-      if (box.element.hidden || !(withTimes || this.isSeen(box))) continue;
+      const isTurn = withTimes && index % 4 === this.quarter;
+      if (box.element.hidden || !(isTurn || this.isSeen(box))) continue;
       const isChanged = status !== box.status || last !== box.last;
       if (isChanged) {
         const node = run.nodes[index];
