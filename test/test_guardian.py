@@ -1,6 +1,5 @@
 """G11: the guardian, a separate process, cancels the goals of a navigator that was killed."""
 
-import contextlib
 import os
 import signal
 import time
@@ -14,37 +13,14 @@ from support.client import Client
 from support.executable import Executable
 from support.fixtures import DEFAULTS
 from support.graph import PATIENCE, wait_for
+from support.guardians import children, guardian_of, guardians
 
 # The time from the end of the navigator to the cancel at the server is measured.
 pytestmark = pytest.mark.alone
 
 #: Maximum time in s until the goal is cancelled; see docs/guardian.md.
 BOUND = 1.5
-NAME = "goal-guard"
 FIRED = "ended without stopping its goals"
-
-
-def children(parent, name=None):
-    """The ids of the running child processes of a process, all or those with a name."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        # A process may end while it is examined.
-        with contextlib.suppress(OSError):
-            its_name, fields = (entry / "stat").read_text().split("(", 1)[1].rsplit(") ", 1)
-            state, its_parent = fields.split()[:2]
-            if (name is None or its_name == name) and int(its_parent) == parent and state != "Z":
-                found.append(int(entry.name))
-    return found
-
-
-def guardians(parent):
-    return children(parent, NAME)
-
-
-def guardian_of(node, but=None):
-    return wait_for(
-        lambda: [pid for pid in guardians(node.pid) if pid != but], PATIENCE, lambda: f"a guardian: {node.output}"
-    )[0]
 
 
 def wait_for_end(pid):

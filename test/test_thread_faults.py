@@ -1,12 +1,14 @@
 """G8: if a thread of the node fails, the robot stops, the client gets a result, and the process ends with an exit code. If
 no goal depends on the thread, the navigation continues."""
 
+import os
 import signal
 
 import pytest
 from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.srv import GetParameters
 from support.graph import wait_for
+from support.guardians import guardian_of
 
 #: Maximum time in s until the process has ended.
 BOUND = 3.0
@@ -16,7 +18,7 @@ BOUND = 3.0
 def fail(stack_factory, program_with_faults, monkeypatch, tmp_path):
     """Makes a thread fail while the robot drives. Returns the stack and the goal."""
 
-    def start(thread, cause=None, parameters=None, fault="panic"):
+    def start(thread, cause=None, parameters=None, fault="panic", before=None):
         trigger = tmp_path / "fail"
         monkeypatch.setenv("NAVTREE_FAULT", f"{thread}:{trigger}")
         stack = stack_factory(parameters, program=program_with_faults)
@@ -25,6 +27,8 @@ def fail(stack_factory, program_with_faults, monkeypatch, tmp_path):
         wait_for(stack.robot.controller.executing, 10, "the controller to execute")
         # The server drops a result request that arrives after the end of its node.
         wait_for(lambda: goal.feedback, 10, "the navigation to be under way")
+        if before:
+            before(stack)
         # The thread reads the file as soon as it exists, so the file gets its content first.
         prepared = tmp_path / "prepared"
         prepared.write_text(fault)
@@ -87,6 +91,27 @@ def test_g11_guardian_cancels_goals_if_the_spin_thread_stalls(fail, watchdog_tim
     wait_for(lambda: controller.cancelled(), 20.0, lambda: f"the guardian's cancel: {stack.node.output}")
     assert stack.node.wait(10.0)[0] == -signal.SIGABRT
     assert "watchdog: thread `ros-spin` has been blocked in the middleware" in stack.node.output
+    wait_for(lambda: stack.robot.executing() == 0, 10.0, "every goal to end")
+
+
+def end_guardians(stack):
+    """Kills guardian after guardian. The pause before the next one doubles: 12.8 s after eight."""
+    guardian = None
+    for _ in range(8):
+        guardian = guardian_of(stack.node, but=guardian)
+        os.kill(guardian, signal.SIGKILL)
+    stack.node.wait_for_line("starting another in 12.8s")
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(1600)
+def test_g11_process_with_a_stalled_thread_is_aborted_only_while_a_guardian_runs(fail):
+    stack, _ = fail("ros-spin", fault="hang", before=end_guardians)
+    stack.node.wait_for_line("goals can be neither sent nor cancelled", 15.0)
+    assert stack.node.process.poll() is None
+    controller = stack.robot.controller
+    wait_for(controller.cancelled, 15.0, lambda: f"the cancel of the next guardian: {stack.node.output}")
+    assert stack.node.wait(10.0)[0] == -signal.SIGABRT
     wait_for(lambda: stack.robot.executing() == 0, 10.0, "every goal to end")
 
 

@@ -15,7 +15,7 @@ const STALL_LIMIT: Duration = Duration::from_secs(10);
 const MAX_CHECK_DELAY: Duration = Duration::from_secs(1);
 
 /// Checks the threads that send and receive. A stalled thread sends or receives no cancel, so the robot continues to
-/// move (G3). If there are active goals and a guardian, the process is aborted and the guardian cancels the goals
+/// move (G3). If there are active goals and a guardian runs, the process is aborted and the guardian cancels the goals
 /// (G11). Otherwise the stall is reported.
 #[derive(Debug)]
 pub(super) struct StalledThreads {
@@ -39,11 +39,8 @@ impl Default for StalledThreads {
 }
 
 impl StalledThreads {
-    /// Checks once. Call it at least once in [`MAX_CHECK_DELAY`].
-    pub(super) fn check(&mut self, ros: &RosHandle, goal_tracker: &GoalTrackerHandle, is_guarded: bool) {
-        if self.aborts_at_next_check {
-            process::abort();
-        }
+    /// Checks once. Call it at least once in [`MAX_CHECK_DELAY`]. `has_guardian`: a guardian that knows the goals runs now.
+    pub(super) fn check(&mut self, ros: &RosHandle, goal_tracker: &GoalTrackerHandle, has_guardian: bool) {
         let check_time = Instant::now();
         let elapsed = check_time.duration_since(std::mem::replace(&mut self.last_check, check_time));
         self.now = self.now + elapsed.min(MAX_CHECK_DELAY);
@@ -51,27 +48,31 @@ impl StalledThreads {
         if ros.thread_exit().is_some() {
             return;
         }
+        let may_abort = has_guardian && goal_tracker.may_have_goals();
         for (thread, beats) in [ros.beats(), ("goal-tracker", goal_tracker.beats())] {
-            let time = match self.detect_stall(thread, beats) {
-                Some(StallNotice::Stalled(time)) => time,
+            match self.detect_stall(thread, beats) {
                 Some(StallNotice::Recovered(time)) => {
                     tracing::error!("watchdog: thread `{thread}` responds again after {time:.1?}");
-                    continue;
                 }
-                None => continue,
-            };
-            if is_guarded && goal_tracker.may_have_goals() {
-                tracing::error!(
-                    "watchdog: thread `{thread}` has been blocked in the middleware for {time:.1?}: aborting the \
-                     process, so that the guardian cancels its goals"
-                );
-                self.aborts_at_next_check = true;
-            } else {
-                tracing::error!(
+                Some(StallNotice::Stalled(time)) if !may_abort => tracing::error!(
                     "watchdog: thread `{thread}` has been blocked in the middleware for {time:.1?}: goals can be \
                      neither sent nor cancelled"
-                );
+                ),
+                Some(StallNotice::Stalled(_)) | None => {}
             }
+        }
+        // Not only when the stall begins: the guardian may have ended, and is started again later.
+        let stalled = self.threads.iter().find(|(_, detector)| detector.has_reported());
+        match stalled.filter(|_| may_abort) {
+            Some(_) if self.aborts_at_next_check => process::abort(),
+            Some((thread, _)) => {
+                tracing::error!(
+                    "watchdog: thread `{thread}` has been blocked in the middleware for {STALL_LIMIT:?} or longer: aborting \
+                     the process, so that the guardian cancels its goals"
+                );
+                self.aborts_at_next_check = true;
+            }
+            None => self.aborts_at_next_check = false,
         }
     }
 

@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use futures::channel::oneshot;
-
 use super::names::Names;
 use super::node_thread::NodeThread;
 use super::rcl::{Context, Node};
@@ -193,18 +191,7 @@ impl RosHandle {
         self.node_thread.give(Some(Box::new(task)))
     }
 
-    /// Like [`RosHandle::post`], and returns the result of the task.
-    ///
-    /// # Errors
-    /// [`RosError::Down`].
-    pub async fn with_node<T: Send + 'static>(
-        &self,
-        task: impl FnOnce(&mut RosNode) -> T + Send + 'static,
-    ) -> Result<T, RosError> {
-        self.ask(task).await.map_err(|_| RosError::Down)
-    }
-
-    /// Like [`RosHandle::with_node`], for threads that may wait: not the tick thread, and not the node's own.
+    /// Like [`RosHandle::post`], and returns the result of the task. For threads that may wait: not the tick thread, and not the node's own.
     ///
     /// # Errors
     /// [`RosError::Down`]; [`RosError::Timeout`] after `patience`.
@@ -217,17 +204,6 @@ impl RosHandle {
             return Err(RosError::Down);
         }
         self.node_thread.ask(patience, task)
-    }
-
-    fn ask<T: Send + 'static>(
-        &self,
-        task: impl FnOnce(&mut RosNode) -> T + Send + 'static,
-    ) -> oneshot::Receiver<T> {
-        let (sender, receiver) = oneshot::channel();
-        self.post(move |node| {
-            let _ = sender.send(task(node));
-        });
-        receiver
     }
 
     /// `None` while the node's thread runs; then whether it ended on request, or the fault. After a fault the process

@@ -13,7 +13,7 @@ use super::{RosError, RosNode, answers};
 type MessageSupport = &'static rcl::rosidl_message_type_support_t;
 type ServiceSupport = &'static rcl::rosidl_service_type_support_t;
 
-/// The types of the process's topics and services, including those of actions. Clones share them.
+/// The types of a node's topics and services, including those of actions. Clones share them.
 #[derive(Clone, Default, Debug)]
 pub(super) struct TypeDescriptions(Arc<Mutex<Vec<Support>>>);
 

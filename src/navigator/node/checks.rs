@@ -17,7 +17,7 @@ const TOLERANCE: Duration = Duration::from_millis(20);
 pub(super) struct Checks {
     pub(super) ros: RosHandle,
     pub(super) goal_tracker: GoalTrackerHandle,
-    /// A guardian cancels the goals if the process is aborted.
+    /// The guardian has a list of the goals: it cancels them if the process is aborted while it runs.
     pub(super) is_guarded: bool,
     watchdog: Watchdog,
     stalled_threads: StalledThreads,
@@ -49,12 +49,13 @@ impl Checks {
         }
     }
 
-    /// Makes what is due. Returns the time of the next call. A panic is a fault of the robot.
-    pub(super) fn run(&mut self, now: Instant) -> Instant {
+    /// Makes what is due. Returns the time of the next call. A panic is a fault of the robot. `has_guardian`: a guardian runs
+    /// now.
+    pub(super) fn run(&mut self, now: Instant, has_guardian: bool) -> Instant {
         let soon = now + TOLERANCE;
         if self.next_check <= soon {
             self.next_check = now + self.watchdog.period();
-            self.check();
+            self.check(has_guardian);
         }
         match &self.recorder {
             Some(recorder) => {
@@ -68,14 +69,15 @@ impl Checks {
     }
 
     /// Checks the threads, until a check has panicked.
-    fn check(&mut self) {
+    fn check(&mut self, has_guardian: bool) {
         if self.has_failed {
             return;
         }
         let checked = catch_unwind(AssertUnwindSafe(|| {
             fault::point_of("watchdog");
+            let has_guardian = self.is_guarded && has_guardian;
             self.stalled_threads
-                .check(&self.ros, &self.goal_tracker, self.is_guarded);
+                .check(&self.ros, &self.goal_tracker, has_guardian);
             self.watchdog.check();
         }));
         if let Err(panic) = checked {

@@ -405,12 +405,13 @@ impl Process {
             }
             next = guardian.restart_at().map_or(next, |at| at.min(next));
         }
+        let has_guardian = self.guardian.as_ref().is_some_and(Guardian::is_running);
         for number in 0..self.robots.len() {
             let Some(robot) = self.robots.get_mut(number) else {
                 continue;
             };
             if let Some(checks) = &mut robot.checks {
-                next = robot_name::with(robot.name.as_ref(), || checks.run(now)).min(next);
+                next = robot_name::with(robot.name.as_ref(), || checks.run(now, has_guardian)).min(next);
             }
             match robot.state {
                 State::Pausing(at) if at <= now => {

@@ -5,7 +5,7 @@ use crate::msg::PoseStamped;
 use crate::msg::action::{NavigateThroughPoses, NavigateToPose, NavigateToPoseGoal};
 use crate::navigator::NavigatorKind;
 use crate::navigator::client::WireGoal;
-use crate::navigator::goal::{NavigationId, Request, RequestedTree};
+use crate::navigator::goal::{Request, RequestedTree};
 use crate::navigator::handler::Handler;
 use crate::navigator::parameters::Parameters;
 use crate::ros::{ActionServer, RosError};
@@ -73,7 +73,7 @@ impl Node {
                     Ok(goal) => goal,
                     Err(error) => return tracing::error!("goal from the topic dropped: {error}"),
                 };
-                let (listed, sender) = (goal.clone(), sender.clone());
+                let sender = sender.clone();
                 let accepted = sender.clock().steady();
                 permit.submit(Request {
                     kind: NavigatorKind::ToPose,
@@ -83,11 +83,6 @@ impl Node {
                     run_accepted: accepted,
                     client: Box::new(WireGoal { goal, sender }),
                 });
-                // Topics have a separate thread: a cancel of all listed goals may come before the goal is in the queue.
-                if listed.is_canceling() {
-                    let (kind, goal) = (NavigatorKind::ToPose, listed.id());
-                    navigator.cancel(NavigationId { kind, goal });
-                }
             })
         })??;
         Ok(())

@@ -91,7 +91,10 @@ fn cancel(
     let all_cancelled = canceller.report();
     let announcements = canceller.announcements.take();
     drop(canceller);
-    if let Some(_log) = log? {
+    if let Err(error) = &log {
+        tracing::warn!("the log is not published on /rosout: {error}");
+    }
+    if let Ok(Some(_log)) = log {
         let until = Instant::now() + LOG_TIME.saturating_sub(published.elapsed()).max(LAST_LINE_TIME);
         while Instant::now() < until {
             std::thread::sleep(POLL_PERIOD);
