@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Handle, TreeLibrary, halt_without_ticks, plugins};
+use super::{Handle, TreeLibrary, Unacknowledged, halt_without_ticks, plugins};
 use crate::bt::HaltReason;
 use crate::job::JobRegistry;
 use crate::ros::lifecycle::{LifecycleState, Transition, TransitionResult};
@@ -80,8 +80,12 @@ impl LifecycleHandler for NodeLifecycle {
                     halt_without_ticks(reason, &self.navigator, &self.jobs, halt_goals);
                     outcome = halted.wait(TIMEOUT);
                 }
-                if outcome.is_err() {
-                    tracing::error!("goals or jobs did not stop within {TIMEOUT:?}; still cancelling them");
+                if let Err(missing) = outcome {
+                    let thread = match missing {
+                        Unacknowledged::NotYet => "does not answer, perhaps because a leaf blocks it",
+                        Unacknowledged::Never => "has ended",
+                    };
+                    tracing::error!("the tick thread {thread}: goals and jobs are cancelled without it");
                 }
                 // Waits for its thread, so it comes after the robot has stopped.
                 self.earlier_goals = None;

@@ -614,7 +614,7 @@ fn g6_a_goal_that_waits_for_a_simulation_that_is_never_heard_of_is_aborted() {
         assert!(
             report
                 .error_message
-                .contains("no message has arrived on /clock for 10s")
+                .contains("no message with a time after 0 has arrived on /clock for 10s")
         );
     }
     assert_eq!((remote.ticks(), remote.bench.active("spin")), (0, 0));

@@ -65,6 +65,8 @@ impl Window {
         let activity = match &tick_status.navigator {
             navigator if navigator.is_stopping => "stopping goals and jobs of a tree",
             navigator if navigator.is_running && tick_status.is_paused => "paused",
+            // `/clock` may stand still.
+            navigator if navigator.is_running && ticks == 0 => "waiting for the next tick",
             navigator if navigator.is_running => "ticking",
             _ => "idle",
         };
@@ -208,6 +210,19 @@ mod tests {
             ),
             ("40.0", "300")
         );
+    }
+
+    #[test]
+    fn a_run_without_ticks_is_not_called_ticking() {
+        let mut window = Window::default();
+        check(&mut window, &figures(7, 0), (0, 0));
+        assert_eq!(check(&mut window, &figures(8, 0), (1, 1)).message, "ticking");
+        // /clock stands still.
+        for second in 2..=20 {
+            check(&mut window, &figures(8, 0), (second, second));
+        }
+        let still = check(&mut window, &figures(8, 0), (21, 21));
+        assert_eq!(still.message, "waiting for the next tick");
     }
 
     #[test]

@@ -53,8 +53,8 @@ pub(super) fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
             "clock_timeout",
             default.clock_timeout.as_secs_f64(),
             (0.0, 3600.0),
-            "Maximum time that a goal waits for the first message on /clock if `use_sim_time` is set, in s. 0: no \
-             limit.\nThe goal is aborted after this time.",
+            "Maximum time that a goal waits for the first message on /clock with a time after 0, if `use_sim_time` is \
+             set, in s. 0: no limit.\nThe goal is aborted after this time.",
         )?),
         error_code_keys,
         ..default

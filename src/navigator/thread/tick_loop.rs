@@ -266,15 +266,15 @@ impl Loop {
         }
         if !std::mem::replace(&mut self.waits_for_time, true) {
             tracing::warn!(
-                "use_sim_time is set, but no message has arrived on /clock: goals wait for the first one"
+                "use_sim_time is set, but /clock gives no time: goals wait for its first message after time 0"
             );
         }
         let since = *self.waits_since.get_or_insert(steady);
         let limit = self.navigator.options().clock_timeout;
         if !limit.is_zero() && steady.since(since) >= limit {
             let reason = format!(
-                "use_sim_time is set, but no message has arrived on /clock for {limit:?}: start the publisher of \
-                 /clock, or unset use_sim_time"
+                "use_sim_time is set, but no message with a time after 0 has arrived on /clock for {limit:?}: start the \
+                 publisher of /clock or its simulation, or unset use_sim_time"
             );
             tracing::error!("goals are aborted: {reason}");
             self.navigator.abort_all(NavigationError::Unknown, &reason, now);
