@@ -98,7 +98,7 @@ def test_g10_a_goal_that_waits_for_the_clock_is_logged(stack_factory, simulated_
     assert goal.result()[0] == "CANCELED"
     reader = Reader(stack.graph)
     goal = stack.navigation.send(2.0, 0.0)
-    reader.wait_value("ticks", "activity", "ticking")
+    reader.wait_value("ticks", "activity", "waiting for the next tick")
     assert {value(message, "ticks", "ticks in total") for message in reader.more(1)} == {"0"}, "ticked without a clock"
     assert not stack.robot.planner.seen("requested"), "ticked without a clock"
     assert not goal.done()
