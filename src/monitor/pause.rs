@@ -171,7 +171,12 @@ impl ClientPause {
     /// The reason why ticks are not resumed.
     pub fn resume(&self) -> Result<(), String> {
         let resumed = self.holders.release_all(|| self.ticks.resume());
-        wait(&resumed)?;
+        resumed.wait(TIMEOUT).map_err(|missing| match missing {
+            Unacknowledged::NotYet => {
+                "not yet: a leaf blocks the tick thread, which resumes when the leaf returns".to_owned()
+            }
+            Unacknowledged::Never => reason(missing),
+        })?;
         tracing::warn!("{}: ticks are resumed", self.client);
         Ok(())
     }

@@ -78,7 +78,7 @@ impl LifecycleHandler for NodeLifecycle {
                     // A leaf may block the tick thread, and the robot must still stop.
                     let halt_goals = || self.goal_tracker.halt_all(reason);
                     halt_without_ticks(reason, &self.navigator, &self.jobs, halt_goals);
-                    outcome = halted.wait(TIMEOUT);
+                    outcome = halted.wait(TIMEOUT - SOON);
                 }
                 if let Err(missing) = outcome {
                     let thread = match missing {

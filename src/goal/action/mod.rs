@@ -62,6 +62,9 @@ pub struct ActionGoal {
     /// Whether the server was gone after the goal request, and the only server now does not know the goal, by its answer to
     /// the last cancel.
     request_was_lost: bool,
+    /// The same, by its answer to any cancel since it is there. It may change until the next answer, and so proves nothing
+    /// at the give-up; but nobody waits for such a goal.
+    is_presumed_lost: bool,
     /// Whether one of several servers denied the goal once: a list without it may be of that server.
     was_denied: bool,
     /// The interval between two result requests during execution, or between two cancels while one of several servers
@@ -98,6 +101,7 @@ impl ActionGoal {
             refusal_reported: false,
             server_was_gone: false,
             request_was_lost: false,
+            is_presumed_lost: false,
             was_denied: false,
             poll: Duration::ZERO,
             questions: 0,
@@ -159,6 +163,11 @@ impl ActionGoal {
     /// Whether the goal request was lost with its server, as far as is known.
     pub fn has_lost_request(&self) -> bool {
         self.request_was_lost
+    }
+
+    /// Whether the only server is a new one, which said that it does not know the goal, and the goal was never accepted.
+    pub fn is_presumed_lost(&self) -> bool {
+        self.is_presumed_lost && !self.accepted
     }
 
     /// Whether one of several servers does not know the goal, by its last answer.

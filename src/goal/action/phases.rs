@@ -209,6 +209,7 @@ impl ActionGoal {
                 // The request may still be on its way. But if the server was gone, the server that answers now never got it.
                 CancelCode::UnknownGoal if self.server_was_gone && attempt == self.cancels => {
                     self.request_was_lost = true;
+                    self.is_presumed_lost = true;
                 }
                 CancelCode::UnknownGoal | CancelCode::UnknownToOne => {}
             },

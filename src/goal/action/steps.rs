@@ -155,6 +155,7 @@ impl ActionGoal {
             self.be_noted();
         }
         self.server_was_gone = true;
+        self.is_presumed_lost = false;
         self.run_deadline = None;
         self.track_until(now + self.options.give_up_timeout);
         self.be_out_of_reach(now);

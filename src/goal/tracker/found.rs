@@ -480,6 +480,35 @@ mod tests {
     }
 
     #[test]
+    fn g8_no_result_waits_for_a_goal_request_that_was_lost_with_its_server() {
+        let mut rig = Rig::new();
+        let ticket = rig.start(7);
+        let goal = rig.sent_goal();
+        rig.halt(ticket);
+        rig.server_gone();
+        rig.server_back();
+        let delays = |rig: &Rig| rig.goal_tracker.live_goals()[0].delays_result(|_| true);
+        assert!(delays(&rig), "the request may still arrive");
+        let attempt = |rig: &mut Rig| {
+            let effects = rig.take_effects();
+            let cancel = effects.last().and_then(|line| line.strip_prefix("cancel #"));
+            cancel.unwrap().parse().unwrap()
+        };
+        let first = attempt(&mut rig);
+        rig.cancel_answer(goal, first, CancelCode::UnknownGoal);
+        assert!(!delays(&rig));
+        // The next cancel is on its way.
+        rig.advance(1_000);
+        attempt(&mut rig);
+        assert!(!delays(&rig));
+        rig.server_gone();
+        rig.server_back();
+        assert!(delays(&rig), "the third server has not answered yet");
+        rig.accept(goal);
+        assert!(delays(&rig));
+    }
+
+    #[test]
     fn g3_a_list_of_one_of_two_servers_is_no_proof_of_the_end_of_a_goal_that_this_one_denies() {
         let (mut rig, _, goal) = lose(
             |rig, goal| {

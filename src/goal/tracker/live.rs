@@ -25,15 +25,17 @@ pub struct LiveGoal {
     pub holds_back: bool,
     /// It was given up before, and one of several servers with the same name still does not know it.
     pub is_denied_again: bool,
+    /// Its request was lost with its server, as far as is known: the server that is there now does not know it.
+    pub is_presumed_lost: bool,
 }
 
 impl LiveGoal {
     /// Whether the goal delays the result for the client of a session that stops. `of_session` is true for the activations of the
-    /// session. The session's own goals must have ended. A goal of another session delays it only while it is being
+    /// session. The session's own goals must have ended, or be presumed lost. A goal of another session delays it only while it is being
     /// stopped in time; otherwise a request that was lost minutes ago would delay every later cancel.
     pub fn delays_result(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
         if self.ticket.is_some_and(of_session) {
-            self.phase.may_execute()
+            self.phase.may_execute() && !self.is_presumed_lost
         } else {
             self.holds_back
         }

@@ -350,6 +350,7 @@ impl<P> GoalTracker<P> {
                     halted: entry.halted,
                     holds_back: entry.goal.holds_back_until().is_some(),
                     is_denied_again: entry.goal.is_denied() && entry.goal.is_found(),
+                    is_presumed_lost: entry.goal.is_presumed_lost(),
                 })
             })
             .collect()

@@ -25,7 +25,7 @@ pub struct GoalsSeen {
 pub(super) fn status(seen: &GoalsSeen) -> Condition {
     let left = |goal: &LiveGoal| !goal.phase.has_leaf() && goal.phase.may_execute();
     let stopping = |goal: &LiveGoal| matches!(goal.phase, Phase::CancelPending | Phase::Canceling);
-    let late = |goal: &LiveGoal| stopping(goal) && !goal.holds_back;
+    let late = |goal: &LiveGoal| stopping(goal) && !goal.holds_back && !goal.is_presumed_lost;
     let unreachable = |goal: &LiveGoal| goal.phase == Phase::Unreachable;
     let count = |which: &dyn Fn(&LiveGoal) -> bool| seen.live.iter().filter(|(goal, _)| which(goal)).count();
     let mut condition = Condition::ok(match seen.live.len() {
@@ -141,6 +141,7 @@ mod tests {
             halted: (!phase.has_leaf()).then_some(HaltReason::GoalCanceled),
             holds_back,
             is_denied_again: false,
+            is_presumed_lost: false,
         };
         (goal, "follow_path".into())
     }
