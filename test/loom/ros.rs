@@ -268,6 +268,7 @@ fn executing() -> GoalsView {
             halted: None,
             holds_back: false,
             is_denied_again: false,
+            is_presumed_lost: false,
         }],
         servers: vec!["server".into()],
         ..GoalsView::default()
