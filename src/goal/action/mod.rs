@@ -59,12 +59,9 @@ pub struct ActionGoal {
     refusal_reported: bool,
     /// Whether the server was gone once since the goal request, or another one had its name.
     server_was_gone: bool,
-    /// Whether the server was gone after the goal request, and the only server now does not know the goal, by its answer to
-    /// the last cancel.
-    request_was_lost: bool,
-    /// The same, by its answer to any cancel since it is there. It may change until the next answer, and so proves nothing
-    /// at the give-up; but nobody waits for such a goal.
-    is_presumed_lost: bool,
+    /// The server was gone after the goal request, and the only server now does not know the goal, by its answer to the
+    /// cancel with this number.
+    denied_cancel: Option<u32>,
     /// Whether one of several servers denied the goal once: a list without it may be of that server.
     was_denied: bool,
     /// The interval between two result requests during execution, or between two cancels while one of several servers
@@ -100,8 +97,7 @@ impl ActionGoal {
             stop_left: Some(options.cancel_timeout),
             refusal_reported: false,
             server_was_gone: false,
-            request_was_lost: false,
-            is_presumed_lost: false,
+            denied_cancel: None,
             was_denied: false,
             poll: Duration::ZERO,
             questions: 0,
@@ -160,14 +156,15 @@ impl ActionGoal {
         self.accepted
     }
 
-    /// Whether the goal request was lost with its server, as far as is known.
+    /// Whether the goal request was lost with its server, by the answer to the last cancel.
     pub fn has_lost_request(&self) -> bool {
-        self.request_was_lost
+        self.denied_cancel == Some(self.cancels)
     }
 
-    /// Whether the only server is a new one, which said that it does not know the goal, and the goal was never accepted.
+    /// Whether the goal request is presumed lost: the new server denied the goal, and may not have answered the last cancel.
+    /// This proves nothing at the give-up, but no result waits for such a goal.
     pub fn is_presumed_lost(&self) -> bool {
-        self.is_presumed_lost && !self.accepted
+        self.denied_cancel.is_some() && !self.accepted
     }
 
     /// Whether one of several servers does not know the goal, by its last answer.

@@ -208,8 +208,7 @@ impl ActionGoal {
                 }
                 // The request may still be on its way. But if the server was gone, the server that answers now never got it.
                 CancelCode::UnknownGoal if self.server_was_gone && attempt == self.cancels => {
-                    self.request_was_lost = true;
-                    self.is_presumed_lost = true;
+                    self.denied_cancel = Some(attempt);
                 }
                 CancelCode::UnknownGoal | CancelCode::UnknownToOne => {}
             },
@@ -220,7 +219,7 @@ impl ActionGoal {
             }
             GoalEvent::Deadline => {
                 if self.is_to_be_given_up(now) {
-                    if self.request_was_lost {
+                    if self.has_lost_request() {
                         self.end();
                     } else {
                         self.give_up(IncidentKind::GaveUpUnanswered, steps);

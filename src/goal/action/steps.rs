@@ -108,7 +108,6 @@ impl ActionGoal {
 
     pub(super) fn cancel(&mut self, now: Time, steps: &mut Vec<Step>) {
         self.cancels = self.cancels.saturating_add(1);
-        self.request_was_lost = false;
         if !self.accepted {
             self.cancels_in_doubt = self.cancels;
         }
@@ -155,7 +154,7 @@ impl ActionGoal {
             self.be_noted();
         }
         self.server_was_gone = true;
-        self.is_presumed_lost = false;
+        self.denied_cancel = None;
         self.run_deadline = None;
         self.track_until(now + self.options.give_up_timeout);
         self.be_out_of_reach(now);
