@@ -137,7 +137,7 @@ fn queue() -> (Sender, Queue) {
 }
 
 impl Sender {
-    /// Returns the line if nobody has the other end any more.
+    /// Returns the line if the other end no longer exists.
     fn send(&self, line: Line) -> Option<Line> {
         let listener = self
             .shared

@@ -51,7 +51,7 @@ struct PublishedTree {
 }
 
 impl Drop for Publisher {
-    /// Groot2 has ended, perhaps by a panic, and nobody can resume the robot there.
+    /// Groot2 has ended, perhaps by a panic, and no client can resume the robot there.
     fn drop(&mut self) {
         let _ = self.pause.release();
     }

@@ -267,7 +267,7 @@ struct Watched {
 }
 
 impl Drop for Watched {
-    /// The page has ended, perhaps by a panic, and nobody can resume the robot there.
+    /// The page has ended, perhaps by a panic, and no client can resume the robot there.
     fn drop(&mut self) {
         for client in [Client::Page, Client::Program] {
             let _ = self.pause.of(client).release();

@@ -208,7 +208,7 @@ impl Navigator {
         }
     }
 
-    /// Whether a message is on its way that ends the run. A tick before it would start what nobody wants any more, after
+    /// Whether a message is on its way that ends the run. A tick before it would start what is no longer wanted, after
     /// code of a leaf has blocked this thread.
     pub fn is_stop_requested(&self) -> bool {
         let waiting_cancel = || self.heartbeat.as_ref().and_then(Heartbeat::waiting_cancel);

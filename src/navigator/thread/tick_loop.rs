@@ -194,7 +194,7 @@ impl Loop {
                     && self.navigator.is_running()
                     && self.clock.has_started()
                     && !self.navigator.is_stop_requested();
-                // If nobody waits for the answer any more, the client was told that nothing is done.
+                // If the client no longer waits for the answer, it was told that nothing is done.
                 self.is_step_due = reply.send(is_due).is_ok() && is_due;
             }
             Message::Halt(reason, limit, newest, reply) => {
