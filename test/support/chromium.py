@@ -23,6 +23,14 @@ def find():
     return found
 
 
+#: The browser's errors for an expression whose page was replaced.
+LOADING = ("Inspected target navigated or closed", "Promise was collected", "Cannot find default execution context")
+
+
+class Loading(Exception):
+    """An expression did not end, because the page that it ran in was replaced by another one."""
+
+
 class Page:
     """One tab. It ends with the test."""
 
@@ -78,6 +86,8 @@ class Page:
         while True:
             message = self._message(deadline)
             if message.get("id") == self._number:
+                if message.get("error", {}).get("message") in LOADING:
+                    raise Loading(message)
                 assert "error" not in message, message
                 return message["result"]
             self._note(message)
@@ -102,12 +112,16 @@ class Page:
         return answer["result"].get("value")
 
     def wait(self, expression, timeout=30.0):
-        """Waits until an expression is true."""
+        """Waits until an expression is true. The page may load again meanwhile."""
         deadline = time.monotonic() + timeout
-        while not self.eval(f"Boolean({expression})"):
-            assert time.monotonic() < deadline, f"{expression} is not true: {self.eval('document.body?.innerText')}"
-            # The browser's own time between two looks.
-            self.eval("new Promise((resolve) => setTimeout(resolve, 50))")
+        text = None
+        while time.monotonic() < deadline:
+            with contextlib.suppress(Loading):
+                if self.eval(f"Boolean({expression})"):
+                    return
+                # The browser's own time between two looks.
+                text = self.eval("new Promise((resolve) => setTimeout(() => resolve(document.body?.innerText), 50))")
+        raise AssertionError(f"{expression} is not true: {text}")
 
     def press(self, key):
         """Presses a key, such as ArrowDown."""
