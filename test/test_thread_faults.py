@@ -79,7 +79,12 @@ def test_g8_all_goals_are_cancelled_after_a_thread_failed(fail, thread, cause):
     assert seconds < BOUND
     assert len(controller.cancelled()) == 1, stack.node.output
     wait_for(lambda: stack.robot.executing() == 0, 10.0, "every goal to end")
-    assert goal.result(5.0)[0] == "ABORTED"
+    status, result = goal.result(5.0)
+    assert status == "ABORTED"
+    # No client is told of the end before the robot is told to stop.
+    assert goal.ended > controller.seen("cancel")[0].time, stack.node.output
+    if thread == "tick":
+        assert result.error_msg == "the node shut down after its tick thread had ended"
 
 
 @pytest.mark.alone

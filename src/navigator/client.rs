@@ -100,6 +100,15 @@ pub(crate) struct WireGoal<A: NavigateAction> {
     pub(crate) sender: GoalTrackerHandle,
 }
 
+impl<A: NavigateAction> Drop for WireGoal<A> {
+    /// After a panic of its thread, the shutdown answers the client, because it cancels the goals of the tree first.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.goal.leave_open();
+        }
+    }
+}
+
 impl<A: NavigateAction> ClientGoal for WireGoal<A>
 where
     ServerGoal<A>: Send,
@@ -117,8 +126,8 @@ where
     }
 
     fn finish(self: Box<Self>, report: NavigationResult) {
-        let Self { goal, sender } = *self;
-        sender.send(move || {
+        let goal = self.goal.clone();
+        self.sender.send(move || {
             let end = match report.status {
                 // A goal without a cancel request cannot end as cancelled. This node stopped it.
                 TerminalStatus::Canceled if !goal.is_canceling() => TerminalStatus::Aborted,
@@ -131,9 +140,9 @@ where
     }
 
     fn finish_now(self: Box<Self>, report: NavigationResult) {
-        let Self { goal, sender } = *self;
         // The outbox of the tick thread is sent only after its blocked leaf returns.
-        let sender = sender.without_outbox();
+        let sender = self.sender.without_outbox();
+        let goal = self.goal.clone();
         Box::new(Self { goal, sender }).finish(report);
     }
 }

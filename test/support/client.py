@@ -64,6 +64,13 @@ class Goal:
         future = client.send_goal_async(message, feedback_callback=self._on_feedback)
         self.handle = graph.result(future, patience, "answer to the goal request")
         self._result = self.handle.get_result_async() if self.handle.accepted else None
+        #: The time at which the result arrived.
+        self.ended = None
+        if self._result:
+            self._result.add_done_callback(self._on_result)
+
+    def _on_result(self, _):
+        self.ended = time.monotonic()
 
     def _on_feedback(self, message):
         self.feedback.append(message.feedback)

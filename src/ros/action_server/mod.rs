@@ -211,7 +211,12 @@ impl<A: ServedAction> Shared<A> {
         let stamp = Stamp::from_parts(now.sec, now.nanosec);
         self.table().accept(id, stamp)?;
         let server = Arc::clone(self);
-        let inner = Arc::new(GoalInner { id, goal, server });
+        let inner = Arc::new(GoalInner {
+            id,
+            goal,
+            server,
+            is_left_open: AtomicBool::new(false),
+        });
         Ok((ServerGoal { inner }, stamp))
     }
 

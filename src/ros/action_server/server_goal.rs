@@ -1,6 +1,7 @@
 //! An accepted goal, and its result.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use r2r::WrappedActionTypeSupport;
 
@@ -38,7 +39,7 @@ impl<A: ServedAction> Results<A> {
 }
 
 /// An accepted goal. Cheap to clone, usable from any thread. If the last clone is dropped before the goal has ended,
-/// the goal is aborted, so no client waits for a goal without an owner.
+/// the goal is aborted, so no client waits for a goal without an owner; see also [`ServerGoal::leave_open`].
 pub struct ServerGoal<A: ServedAction> {
     pub(super) inner: Arc<GoalInner<A>>,
 }
@@ -61,9 +62,17 @@ pub(super) struct GoalInner<A: ServedAction> {
     pub(super) id: GoalId,
     pub(super) goal: Arc<A::Goal>,
     pub(super) server: Arc<Shared<A>>,
+    /// See [`ServerGoal::leave_open`].
+    pub(super) is_left_open: AtomicBool,
 }
 
 impl<A: ServedAction> ServerGoal<A> {
+    /// Keeps the goal active if its last clone is dropped, until
+    /// [`ActionServer::abort_active`](super::ActionServer::abort_active).
+    pub fn leave_open(&self) {
+        self.inner.is_left_open.store(true, Ordering::Relaxed);
+    }
+
     /// The id that the client chose.
     pub fn id(&self) -> GoalId {
         self.inner.id
@@ -146,7 +155,7 @@ impl<A: ServedAction> ServerGoal<A> {
 
 impl<A: ServedAction> Drop for GoalInner<A> {
     fn drop(&mut self) {
-        if self.server.table().status(self.id).is_active() {
+        if !*self.is_left_open.get_mut() && self.server.table().status(self.id).is_active() {
             let _ = self.server.abort(self.id, "the server ended without a result");
         }
     }
