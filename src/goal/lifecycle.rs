@@ -349,9 +349,10 @@ unanswered.
 **Server gone.** The server has left the graph, or a second server with its name has appeared. (Killed servers stay on the
 graph until the lease of the middleware ends, 20 s with Fast DDS. So a restarted server is the second one.) One cancel
 request is sent at once, for a server that continues, and another one when the server is back. If two servers have the same
-name, only one of them answers, and navtree does not know which one. The one that answers may not know the goal (*unknown to
-one of several*). Then the next goal may start, but navtree continues to cancel the old goal, because the silent server may
-execute it. navtree ignores an answer that there is no result.
+name, navtree takes the first answer to a request, and does not know which server sent it. That server may not know the goal
+(*unknown to one of several*). Then the next goal may start, but navtree continues to cancel the old goal, because the other
+server may execute it. navtree ignores an answer that there is no result. If both servers are alive and the wrong one is
+always the first, the leaf gets `ResultLost` at the end of the goal.
 
 ```mermaid
 stateDiagram-v2

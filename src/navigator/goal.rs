@@ -140,7 +140,7 @@ pub struct Feedback {
     pub current_pose: PoseStamped,
     /// Time since the start of the goal.
     pub navigation_time: Duration,
-    /// Remaining time at the current speed. Zero if the speed is unknown or zero.
+    /// Remaining time at the current speed. Zero if the speed is zero, unknown, or from an old odometry message.
     pub estimated_time_remaining: Duration,
     /// The recovery count of the tree.
     pub number_of_recoveries: i32,

@@ -17,7 +17,7 @@ pub(super) const SHUT: &str = "the node stopped accepting goals before this goal
 const MAX_LOADING_TIME: Duration = Duration::from_secs(10);
 
 /// Error message for goals whose tree was not loaded in that time.
-const NOT_LOADED: &str = "its tree is not loaded after 10 s: check that the file system answers, or use the default tree, which is in memory";
+const NOT_LOADED: &str = "its tree is not loaded after 10 s: check that the file system answers; without always_reload_bt_xml, the default tree is in memory";
 
 /// Identifies a goal in the queue: the number of its arrival. The goal IDs of two clients may be equal.
 pub type ArrivalNumber = u64;

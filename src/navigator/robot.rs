@@ -29,7 +29,9 @@ impl Robot {
                 },
                 pose: transform.transform.to_pose(),
             });
-        let speed = world.odometry().map_or(0.0, OdometrySmoother::speed);
+        let is_current = world.current_odometry().is_some();
+        let smoother = world.odometry().filter(|_| is_current);
+        let speed = smoother.map_or(0.0, OdometrySmoother::speed);
         Self { pose, speed }
     }
 }
@@ -50,9 +52,10 @@ mod tests {
         );
         bench.world().open_odometry().unwrap();
         bench.transform("map", "base_link", Pose::planar(1.0, 2.0, 0.0));
-        for (milliseconds, speed) in [(100, 9.0), (1000, 0.3), (1100, 0.5)] {
+        let now = bench.world().stamp().as_nanos();
+        for (milliseconds, speed) in [(-1000, 9.0), (-100, 0.3), (0, 0.5)] {
             let odometry = Odometry {
-                header: Header::new(Stamp::from_nanos(milliseconds * 1_000_000), "odom"),
+                header: Header::new(Stamp::from_nanos(now + milliseconds * 1_000_000), "odom"),
                 twist: Twist::planar(speed, 0.0),
                 ..Odometry::default()
             };
@@ -62,5 +65,9 @@ mod tests {
         let robot = Robot::of(&mut bench.tree);
         assert_eq!(robot.speed, 0.4, "of the last 0.3 s");
         assert_eq!(robot.pose.unwrap().pose, Pose::planar(1.0, 2.0, 0.0));
+        for _ in 0..200 {
+            bench.tick();
+        }
+        assert_eq!(Robot::of(&mut bench.tree).speed, 0.0, "the odometry is old");
     }
 }

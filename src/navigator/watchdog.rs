@@ -162,7 +162,10 @@ fn blocked_message(leaf: Option<&str>, time: Duration) -> String {
     match leaf {
         Some(leaf) => format!("leaf `{leaf}` has blocked the tick thread for {time:.1?}: {advice}"),
         None => {
-            format!("tick thread has been blocked for {time:.1?}, not by a custom leaf")
+            format!(
+                "tick thread has been blocked for {time:.1?}, not in the tick or halt of a leaf: the set-up or the drop \
+                 of a custom leaf may block"
+            )
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use r2r::{QosProfile, rosgraph_msgs};
 
 use super::convert::Convert;
+use super::node::Group;
 use super::qos_overrides::{self, Policy};
 use super::{
     Clock, Declaration, Executor, ParameterError, ParameterStore, ParameterValue, Robots, RosError,
@@ -179,17 +180,21 @@ impl Ros {
     }
 }
 
+/// The group of the subscription of /clock. The groups of servers and topics are counted from 0.
+const CLOCK_GROUP: Group = Group(u32::MAX);
+
 fn listen_to_clock(handle: &RosHandle, clock: &Clock, transforms: &TransformBuffer, qos: QosProfile) {
     let (clock, transforms) = (clock.clone(), transforms.clone());
     handle.post(move |node| {
-        let made = node.subscribe::<rosgraph_msgs::msg::Clock>("/clock", qos, move |message| {
-            if clock.take(Stamp::from_wire(message.clock)) {
-                // Earlier transforms would count as the newest until the time has passed theirs.
-                transforms.clear();
-            }
+        node.create_or_retry("/clock", CLOCK_GROUP, move |node| {
+            let (clock, transforms) = (clock.clone(), transforms.clone());
+            node.subscribe::<rosgraph_msgs::msg::Clock>("/clock", qos.clone(), move |message| {
+                if clock.take(Stamp::from_wire(message.clock)) {
+                    // Earlier transforms would count as the newest until the time has passed theirs.
+                    transforms.clear();
+                }
+            })
+            .map_err(|error| error.to_string())
         });
-        if let Err(error) = made {
-            tracing::error!("{error}");
-        }
     });
 }

@@ -281,14 +281,19 @@ fn open_for_searchers(name: &str, type_name: &str, marks: &[u32]) {
             continue;
         }
         robot_name::with(searcher.robot.as_ref(), || {
-            if knows_action(type_name, true) {
-                searcher.endpoints.open_action(name, type_name);
+            // `name` is the name on the graph, and the node would apply its remap rules to it once more.
+            let renamed = searcher.endpoints.ros().topic(name);
+            let obstacle = if renamed != name {
+                format!("a remap rule of this node makes it {renamed}")
+            } else if !knows_action(type_name, true) {
+                format!("this build has no {type_name}")
             } else {
-                tracing::error!(
-                    "{name}: a goal of an earlier run executes there and is not cancelled: this build has no \
-                     {type_name}; cancel it with another program"
-                );
-            }
+                return searcher.endpoints.open_action(name, type_name);
+            };
+            tracing::error!(
+                "{name}: a goal of an earlier run executes there and is not cancelled: {obstacle}; cancel it with \
+                 another program"
+            );
         });
     }
 }

@@ -249,7 +249,7 @@ impl Navigator {
         } else {
             [self.resources.get::<World>()?.unsettled(), self.jobs.give_up()].concat()
         };
-        let (session, tree, next_step, mut next, ended_goals) =
+        let (session, tree, next_step, mut next, mut ended_goals) =
             match std::mem::replace(&mut self.state, NavigationState::Idle) {
                 NavigationState::Stopping {
                     session,
@@ -278,7 +278,7 @@ impl Navigator {
                 next.kind == session.kind() && is_loaded
             };
             if let Some(request) = next.take_if(is_for_tree) {
-                goal_log::finish(request.kind, request.client, report);
+                ended_goals.push((request, report));
             }
         }
         let next = match next_step_unless_canceled(next_step, canceled) {

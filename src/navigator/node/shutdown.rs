@@ -78,7 +78,7 @@ impl Node {
             std::thread::sleep(Duration::from_millis(2));
         }
         for job in self.jobs.give_up() {
-            tracing::error!("job still running when the process ends: {job}");
+            tracing::error!("job still running at the end of the node: {job}");
         }
         // The tick thread has answered its clients. Goals that are just being accepted, and goals of a tree that is
         // blocked by a leaf, must not wait for it.

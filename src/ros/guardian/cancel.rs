@@ -299,13 +299,12 @@ impl Goal {
         }
         let id = self.id;
         match cancel_code(Selection::Goal(id), answer) {
-            // rcl sends this answer if the goal has ended, and also if it is already canceling: the first answer was
-            // lost.
-            CancelCode::GoalTerminated if self.requests == 1 => {
+            // rcl sends this answer if the goal has ended, and also if it is already canceling: an answer was lost.
+            CancelCode::GoalTerminated => {
                 tracing::info!("{service}: goal {id} has ended or is already stopping");
                 self.is_done = true;
             }
-            CancelCode::None | CancelCode::GoalTerminated => {
+            CancelCode::None => {
                 tracing::warn!("{service}: cancelled goal {id}");
                 self.is_done = true;
             }
