@@ -204,23 +204,6 @@ fn g3_a_tree_that_fails_while_the_server_stops_for_another_client_does_not_move_
 }
 
 #[test]
-fn g3_a_swap_does_not_start_a_goal_again_that_another_client_has_stopped() {
-    let mut rig = driving_rig();
-    start(&mut rig, 1, ToPose, &plan_and_follow("old"));
-    drive(&mut rig);
-    rig.bench.foreign_cancel("follow_path");
-    rig.bench.wait(30);
-    let now = rig.now();
-    rig.navigator.swap(ToPose, &plan_and_follow("new"), now).unwrap();
-    rig.navigator.hand_over();
-    rig.ticks(100);
-    let (client, report) = rig.report();
-    assert_eq!((client, report.status), (1, Aborted));
-    assert!(report.error_message.contains(CANCELED), "{report:?}");
-    assert_eq!((moves(&rig), is_moving(&rig)), (1, false));
-}
-
-#[test]
 fn g3_no_node_runs_in_the_tick_that_learns_of_the_cancel() {
     let text = format!(
         r#"<Sequence>{PLAN}<Script code="reacted := false"/>
@@ -357,22 +340,6 @@ fn g3_a_cancel_of_another_client_counts_in_the_tick_that_halts_the_leaf() {
         (2, false),
         "Spin was sent in that tick"
     );
-}
-
-#[test]
-fn g3_a_cancel_of_another_client_counts_while_a_swap_halts_the_tree() {
-    let mut rig = driving_rig();
-    start(&mut rig, 1, ToPose, &plan_and_follow("old"));
-    drive(&mut rig);
-    cancel_during_the_next_tick(&mut rig);
-    let now = rig.now();
-    rig.navigator.swap(ToPose, &plan_and_follow("new"), now).unwrap();
-    rig.navigator.hand_over();
-    rig.ticks(100);
-    let (client, report) = rig.report();
-    assert_eq!((client, report.status), (1, Aborted), "{report:?}");
-    assert!(report.error_message.contains(CANCELED), "{report:?}");
-    assert_eq!((moves(&rig), is_moving(&rig)), (1, false));
 }
 
 #[test]

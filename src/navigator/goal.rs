@@ -282,13 +282,4 @@ impl Request {
         goal_log::log_end(self.id(), &report);
         self.client.finish_now(report);
     }
-
-    /// Replaces the tree, if it is the old one.
-    pub(super) fn swap(&mut self, old: &Arc<TreeDef>, new: &Arc<TreeDef>) {
-        if let RequestedTree::Loaded(tree) = &mut self.tree
-            && Arc::ptr_eq(tree, old)
-        {
-            *tree = Arc::clone(new);
-        }
-    }
 }

@@ -343,15 +343,6 @@ impl GoalQueue {
         })
     }
 
-    /// Replaces the tree of the goals of one kind that wait with the old tree.
-    pub(super) fn swap(&self, kind: NavigatorKind, old: &Arc<TreeDef>, new: &Arc<TreeDef>) {
-        for goal in &mut self.lock().goals {
-            if goal.request.kind == kind {
-                goal.request.swap(old, new);
-            }
-        }
-    }
-
     /// Refuses goals whose tree is not loaded in time, and goals that may not replace an older one. Checks the other
     /// goals with a tree, the newest first, until one is ready. That goal starts, and all older goals end: a late
     /// transform does not replace a newer goal by an older one. The current navigation is older than all of these.

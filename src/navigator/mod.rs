@@ -1,4 +1,4 @@
-//! The navigator: lifecycle, navigate actions, preemption, tree swap, tick loop.
+//! The navigator: lifecycle, navigate actions, trees, preemption, tick loop.
 //!
 //! [`Navigator`] holds the logic without ROS; calls and a clock drive it. The thin parts that need r2r are in the same
 //! room (feature `ros`).

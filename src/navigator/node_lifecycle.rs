@@ -68,7 +68,7 @@ impl LifecycleHandler for NodeLifecycle {
                     Transition::ShutDown => HaltReason::ShuttingDown,
                     _ => HaltReason::Deactivated,
                 };
-                let halted = self.navigator.halt_within(reason, STOPPING);
+                let halted = self.navigator.halt(reason, STOPPING);
                 // After the halt is on its way: this publishes, and a middleware may block.
                 if let Some(bond) = &self.bond {
                     bond.end();

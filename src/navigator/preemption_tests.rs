@@ -69,12 +69,6 @@ impl Rig {
         self.navigator.hand_over();
     }
 
-    fn swap(&mut self, kind: NavigatorKind, tree: &Arc<TreeDef>) {
-        let now = self.now();
-        self.navigator.swap(kind, tree, now).unwrap();
-        self.navigator.hand_over();
-    }
-
     /// The results since the last call: number, status, error code and message.
     fn told(&self) -> Vec<(u8, TerminalStatus, u16, String)> {
         let tell = |(number, report): (u8, NavigationResult)| {
@@ -280,22 +274,6 @@ fn a_goal_with_another_tree_is_refused_where_that_is_not_allowed_to_replace_one(
 }
 
 #[test]
-fn a_navigator_whose_tree_is_being_swapped_is_at_work() {
-    let mut rig = Rig::new();
-    rig.bench
-        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
-    rig.frame("base_link");
-    rig.goal_to(1, ThroughPoses, "map", 1.0, &tree(TURN));
-    rig.ticks(3);
-    rig.swap(ThroughPoses, &tree("<Sleep msec=\"50\"/>"));
-    rig.goal_to(2, ToPose, "map", 2.0, &tree(TURN));
-    let told = rig.told();
-    assert_eq!((told[0].0, told[0].2), (2, 9000), "{told:?}");
-    rig.ticks(20);
-    assert_eq!(rig.told(), [succeeded(1)]);
-}
-
-#[test]
 fn g3_a_tick_that_blocks_does_not_shorten_the_time_to_stop() {
     let mut rig = Rig::new();
     rig.bench
@@ -400,77 +378,6 @@ fn a_client_gets_its_result_in_the_last_tick_if_no_goal_is_left() {
     }
     assert!(rig.navigator.is_idle());
     assert_eq!(rig.told(), [succeeded(1)]);
-}
-
-#[test]
-fn g3_a_goal_that_is_cancelled_during_a_swap_is_canceled_when_the_old_tree_has_stopped() {
-    let mut rig = Rig::new();
-    rig.bench
-        .action::<Spin>("spin", |_| Plan::endless().stop_after(200));
-    rig.goal(1, &tree(TURN));
-    rig.ticks(3);
-    rig.swap(ThroughPoses, &tree("<AlwaysSuccess/>"));
-    rig.ticks(3);
-    rig.cancel(1);
-    rig.ticks(3);
-    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
-    rig.ticks(20);
-    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![canceled(1)], 0));
-    assert!(rig.navigator.is_idle());
-}
-
-#[test]
-fn g3_a_goal_that_loses_its_turn_during_a_swap_is_aborted_when_the_old_tree_has_stopped() {
-    let mut rig = Rig::new();
-    rig.bench
-        .action::<Spin>("spin", |_| Plan::endless().stop_after(200));
-    rig.goal(1, &tree(TURN));
-    rig.ticks(3);
-    let swapped = tree("<AlwaysSuccess/>");
-    rig.swap(ThroughPoses, &swapped);
-    rig.goal(2, &swapped);
-    rig.ticks(3);
-    assert_eq!((rig.told(), rig.bench.active("spin")), (vec![], 1));
-    rig.ticks(20);
-    assert_eq!(rig.told(), [aborted(1, DISPLACED), succeeded(2)]);
-}
-
-#[test]
-fn g7_a_goal_that_waits_for_its_turn_gets_the_tree_that_was_swapped_in_meanwhile() {
-    let mut rig = Rig::new();
-    rig.bench
-        .action::<Spin>("spin", |_| Plan::endless().stop_after(100));
-    let (old, new) = (tree(TURN), tree("<Sleep msec=\"50\"/>"));
-    let own = tree(r#"<Spin name="own" spin_dist="2.0"/>"#);
-    // A second swap before the first tree has stopped.
-    rig.goal(1, &old);
-    rig.ticks(3);
-    rig.swap(ThroughPoses, &own);
-    rig.swap(ThroughPoses, &new);
-    rig.ticks(30);
-    assert_eq!(
-        (rig.told(), rig.bench.goals::<Spin>("spin").len()),
-        (vec![succeeded(1)], 1)
-    );
-    // One goal waits for a cancelled goal to stop, and one waits for a transform.
-    rig.swap(ThroughPoses, &old);
-    rig.goal(2, &old);
-    rig.ticks(3);
-    rig.cancel(2);
-    rig.goal(3, &old);
-    rig.goal_to(4, ThroughPoses, "dock", 1.0, &own);
-    rig.swap(ThroughPoses, &new);
-    rig.ticks(15);
-    assert_eq!(rig.told(), [canceled(2)]);
-    let is_new = |rig: &Rig| {
-        let kept = rig.navigator.tree(ThroughPoses).unwrap();
-        Arc::ptr_eq(kept.definition(), &new)
-    };
-    assert!(rig.navigator.is_running() && is_new(&rig));
-    rig.frame("dock");
-    rig.ticks(3);
-    assert_eq!(rig.told(), [aborted(3, DISPLACED)]);
-    assert!(!is_new(&rig), "a goal with a tree of its own keeps that");
 }
 
 const PLAN_AND_FOLLOW: &str = r#"<Sequence>

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::goal::{ClientGoal, Feedback, NavigationId, Request, RequestedTree};
+use super::goal::{ClientGoal, Feedback, NavigationId, Request};
 use super::options::Options;
 use super::{NavigatorKind, Robot, blackboard_io, feedback};
-use crate::bt::{Time, Tree, TreeDef};
+use crate::bt::{Time, Tree};
 use crate::msg::Goals;
 
 /// The active goal.
@@ -64,18 +64,6 @@ impl Session {
         NavigationId {
             kind: self.kind,
             goal: self.client.id(),
-        }
-    }
-
-    /// The original request, with another tree.
-    pub(crate) fn into_request(self, tree: Arc<TreeDef>) -> Request {
-        Request {
-            kind: self.kind,
-            poses: Arc::unwrap_or_clone(self.poses).0,
-            tree: RequestedTree::Loaded(tree),
-            accepted: self.accepted,
-            run_accepted: self.run_accepted,
-            client: self.client,
         }
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Options;
 use super::goal::TerminalStatus;
 use super::test_harness::{Rig, load, navigation, registry};
-use super::{NavigatorKind, Options};
 use crate::bt::{HaltReason, NodeStatus, TreeDef};
 use crate::job::{self, CancellationToken, Local};
 use crate::nav::Settings;
@@ -113,18 +113,17 @@ fn g3_a_job_that_does_not_end_in_time_is_named_to_the_client() {
 #[test]
 fn g3_another_tree_begins_when_the_job_of_the_old_one_has_ended() {
     let mut braking = Braking::new();
-    let now = braking.rig.now();
     let quick = load(&registry(), "<AlwaysSuccess/>");
-    let swapped = braking
-        .rig
-        .navigator
-        .swap(NavigatorKind::ThroughPoses, &quick, now);
-    assert_eq!(swapped, Ok(()));
+    braking.rig.goal(2, &quick);
     braking.ticks(20);
     assert_eq!(braking.told(), []);
     braking.gate.cancel();
     braking.ticks(3);
-    assert_eq!(braking.told(), [(1, TerminalStatus::Succeeded, 0, String::new())]);
+    let succeeded = (2, TerminalStatus::Succeeded, 0, String::new());
+    assert_eq!(
+        braking.told(),
+        [(1, TerminalStatus::Aborted, 0, REPLACED.to_owned()), succeeded]
+    );
 }
 
 #[test]

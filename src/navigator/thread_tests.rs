@@ -68,8 +68,6 @@ pub(super) struct Remote {
     pub(super) reports: Receiver<(u8, NavigationResult)>,
     pub(super) heartbeat: Heartbeat,
     pub(super) jobs: JobRegistry,
-    /// Receives a message when the tick thread has ended.
-    ended: Receiver<()>,
 }
 
 /// Counts the errors that a thread logs.
@@ -101,7 +99,6 @@ impl Remote {
         let (clients, reports) = channel();
         let (heartbeat, jobs) = (Heartbeat::new(), JobRegistry::new());
         let (watched, job_registry) = (heartbeat.clone(), jobs.clone());
-        let (end, ended) = channel();
         let thread = TickThread::start(
             move |_| {
                 let log = tracing_subscriber::registry().with(errors);
@@ -113,9 +110,7 @@ impl Remote {
             },
             Arc::new(clock.clone()),
             heartbeat.clone(),
-            move || {
-                let _ = end.send(());
-            },
+            || {},
         );
         Self {
             bench,
@@ -125,7 +120,6 @@ impl Remote {
             reports,
             heartbeat,
             jobs,
-            ended,
         }
     }
 
@@ -243,7 +237,7 @@ fn a_paused_tree_gets_one_tick_for_each_step() {
     let after = handle.tick_status().wait(TIMEOUT).unwrap().statistics;
     assert_eq!(after.missed, before.missed, "a pause misses no tick");
     // A paused tree can be halted.
-    let halted = handle.halt(HaltReason::GoalCanceled);
+    let halted = handle.halt(HaltReason::GoalCanceled, TIMEOUT);
     remote.periods(20);
     assert_eq!(halted.wait(TIMEOUT), Ok(()));
     assert_eq!(remote.bench.active("spin"), 0);
@@ -318,7 +312,7 @@ fn a_pause_is_for_its_goal_and_for_no_later_one() {
 fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
     let (mut remote, registry) = (Remote::new(), registry());
     remote.turn(|| Plan::endless().stop_after(300));
-    let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
+    let halted = remote.thread.handle().halt(HaltReason::GoalCanceled, TIMEOUT);
     remote.periods(20);
     assert_eq!(remote.bench.active("spin"), 1, "its server takes its time");
     assert_eq!(halted.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
@@ -342,7 +336,7 @@ fn a_halt_is_acknowledged_when_everything_has_stopped_and_the_client_knows() {
 fn a_halt_of_a_goal_that_does_not_stop_is_acknowledged_after_its_report() {
     let mut remote = Remote::new();
     remote.turn(|| Plan::endless().unstoppable());
-    let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
+    let halted = remote.thread.handle().halt(HaltReason::GoalCanceled, TIMEOUT);
     remote.periods(310);
     assert_eq!(halted.wait(TIMEOUT), Ok(()));
     let (_, report) = remote.reports.try_recv().unwrap();
@@ -353,7 +347,7 @@ fn a_halt_of_a_goal_that_does_not_stop_is_acknowledged_after_its_report() {
 fn a_halt_is_acknowledged_while_the_next_goal_runs() {
     let mut remote = Remote::new();
     let tree = remote.turn(|| Plan::endless().stop_after(100));
-    let halted = remote.thread.handle().halt(HaltReason::GoalCanceled);
+    let halted = remote.thread.handle().halt(HaltReason::GoalCanceled, TIMEOUT);
     remote.goal(2, &tree);
     remote.periods(5);
     assert_eq!(halted.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
@@ -369,15 +363,9 @@ fn g8_a_halt_with_a_limit_names_what_has_not_stopped_by_then_also_where_simulate
     let mut remote = Remote::new();
     remote.turn(|| Plan::endless().unstoppable());
     let limit = Duration::from_millis(200);
-    let halted = remote
-        .thread
-        .handle()
-        .halt_within(HaltReason::ShuttingDown, limit);
+    let halted = remote.thread.handle().halt(HaltReason::ShuttingDown, limit);
     // The limit also ends the wait of an earlier halt with a longer limit.
-    let patient = remote
-        .thread
-        .handle()
-        .halt_within(HaltReason::ShuttingDown, TIMEOUT);
+    let patient = remote.thread.handle().halt(HaltReason::ShuttingDown, TIMEOUT);
     remote.ticks();
     remote.clock.advance_steady(190);
     remote.thread.handle().wake();
@@ -400,7 +388,7 @@ fn g8_a_goal_that_was_let_in_before_goals_were_refused_does_not_start_after_it()
     let [stopping, idle, again] = [(); 3].map(|()| handle.admit().unwrap());
     handle.shut();
     assert!(handle.admit().is_none());
-    let halted = handle.halt(HaltReason::ShuttingDown);
+    let halted = handle.halt(HaltReason::ShuttingDown, TIMEOUT);
     remote.periods(2);
     let refused = |remote: &Remote, number: u8| {
         let (client, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
@@ -425,62 +413,6 @@ fn g8_a_goal_that_was_let_in_before_goals_were_refused_does_not_start_after_it()
     assert!(!remote.is_running());
     handle.admit().unwrap().submit(request(5, &tree, &remote.clients));
     assert!(remote.is_running());
-}
-
-#[test]
-fn g7_a_swap_is_acknowledged_when_the_goal_runs_on_with_the_new_tree() {
-    let (mut remote, registry) = (Remote::new(), registry());
-    remote.turn(|| Plan::endless().stop_after(100));
-    let kind = NavigatorKind::ThroughPoses;
-    // A tree that cannot be made changes nothing.
-    let broken = remote
-        .thread
-        .handle()
-        .swap(kind, load(&registry, "<PanicsInAttach/>"));
-    let refusal = broken.wait(TIMEOUT).unwrap().unwrap_err();
-    assert!(refusal.contains("the gripper has no fingers"), "{refusal}");
-    remote.periods(2);
-    assert_eq!(
-        (remote.bench.active("spin"), remote.bench.cancels("spin")),
-        (1, 0)
-    );
-    // A valid tree starts when the goals and jobs of the old tree have stopped.
-    let swapped = remote.thread.handle().swap(
-        kind,
-        load(&registry, r#"<Sequence><Sleep msec="50"/></Sequence>"#),
-    );
-    remote.periods(5);
-    assert_eq!(swapped.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
-    remote.periods(10);
-    assert_eq!(swapped.wait(TIMEOUT), Ok(Ok(())));
-    assert_eq!(remote.bench.active("spin"), 0);
-    remote.periods(10);
-    let (client, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
-    assert_eq!(
-        (client, report.status),
-        (1, TerminalStatus::Succeeded),
-        "the client's goal went on"
-    );
-}
-
-#[test]
-fn a_stop_is_acknowledged_when_everything_has_stopped_and_then_the_thread_ends() {
-    let mut remote = Remote::new();
-    remote.turn(|| Plan::endless().stop_after(100));
-    let stopped = remote.thread.handle().stop(HaltReason::ShuttingDown);
-    remote.periods(5);
-    assert_eq!(stopped.wait(Duration::ZERO), Err(Unacknowledged::NotYet));
-    remote.bench.wait(100);
-    remote.clock.advance(100);
-    remote.thread.handle().wake();
-    assert_eq!(stopped.wait(TIMEOUT), Ok(()));
-    assert_eq!(remote.bench.active("spin"), 0);
-    remote.ended.recv_timeout(TIMEOUT).unwrap();
-    assert!(remote.thread.is_finished(), "who is told may look");
-    assert_eq!(
-        remote.thread.handle().pause(navigation(1)).wait(TIMEOUT),
-        Err(Unacknowledged::Never)
-    );
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn a_leaf_that_blocks_the_tick_thread_is_reported_and_so_is_its_end() {
     remote.goal(1, &tree);
     inside.recv_timeout(TIMEOUT).unwrap();
     expect_report(&reports, "leaf `arm` has blocked the tick thread for ");
-    let halted = remote.thread.handle().halt(HaltReason::ShuttingDown);
+    let halted = remote.thread.handle().halt(HaltReason::ShuttingDown, TIMEOUT);
     assert_eq!(halted.wait(A_MOMENT), Err(Unacknowledged::NotYet));
     assert!(stopped.try_recv().is_err(), "no cancel was requested");
     remote.thread.handle().cancel(navigation(1));
@@ -334,7 +334,7 @@ fn g8_a_goal_that_a_halt_overtakes_is_told_the_reason_whatever_its_tree_returns(
             handle.cancel(navigation(9));
             // With `tick_on_event`, it would bring a tick before the halt.
             handle.event();
-            let halted = handle.halt(reason);
+            let halted = handle.halt(reason, TIMEOUT);
             handle.overtake(reason, kept.remote.bench.halting());
             kept.release.send(()).unwrap();
             assert_eq!(halted.wait(TIMEOUT), Ok(()));
@@ -363,7 +363,7 @@ fn g3_a_goal_that_is_stopped_while_its_tree_is_made_starts_nothing() {
             handle.cancel(navigation(1));
             TerminalStatus::Canceled
         } else {
-            let _halted = handle.halt(HaltReason::Deactivated);
+            let _halted = handle.halt(HaltReason::Deactivated, TIMEOUT);
             handle.overtake(HaltReason::Deactivated, remote.bench.halting());
             TerminalStatus::Aborted
         };

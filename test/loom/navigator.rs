@@ -20,7 +20,7 @@ use navtree::navigator::{
     ClientGoal, Feedback, NavigationId, NavigationResult, Navigator, NavigatorKind, Options, Request,
     RequestedTree, Schedule, Snapshot, TerminalStatus,
 };
-use thread::{Handle, TickClock, TickThread, Unacknowledged};
+use thread::{Handle, TickClock, TickThread};
 
 use crate::bt::{HaltReason, Registry, Time, TreeDef, builder, compile};
 use crate::explore;
@@ -189,6 +189,8 @@ fn request(results: &Arc<AtomicUsize>, tree: &Arc<TreeDef>) -> Request {
 
 /// Every wait of a handle must end without a timeout: loom's time does not pass.
 const FOR_EVER: Duration = Duration::MAX;
+/// The limit of a halt. It never passes.
+const LIMIT: Duration = Duration::from_secs(60);
 
 #[test]
 fn a_halt_is_acknowledged_after_the_client_has_its_result() {
@@ -197,7 +199,10 @@ fn a_halt_is_acknowledged_after_the_client_has_its_result() {
         let (thread, results) = (start(), Arc::new(AtomicUsize::new(0)));
         thread.handle().goal(request(&results, &tree));
         assert_eq!(
-            thread.handle().halt(HaltReason::ShuttingDown).wait(FOR_EVER),
+            thread
+                .handle()
+                .halt(HaltReason::ShuttingDown, LIMIT)
+                .wait(FOR_EVER),
             Ok(())
         );
         assert_eq!(
@@ -222,7 +227,10 @@ fn a_goal_admitted_before_goals_are_refused_never_runs_after_it() {
         });
         thread.handle().shut();
         assert_eq!(
-            thread.handle().halt(HaltReason::ShuttingDown).wait(FOR_EVER),
+            thread
+                .handle()
+                .halt(HaltReason::ShuttingDown, LIMIT)
+                .wait(FOR_EVER),
             Ok(())
         );
         letting_in.join().unwrap();
@@ -237,32 +245,15 @@ fn halts_from_two_threads_are_both_acknowledged() {
     explore(|| {
         let thread = start();
         let other: Handle = thread.handle().clone();
-        let halting = threads::spawn(move || other.halt(HaltReason::GoalCanceled).wait(FOR_EVER));
+        let halting = threads::spawn(move || other.halt(HaltReason::GoalCanceled, LIMIT).wait(FOR_EVER));
         assert_eq!(
-            thread.handle().halt(HaltReason::ShuttingDown).wait(FOR_EVER),
+            thread
+                .handle()
+                .halt(HaltReason::ShuttingDown, LIMIT)
+                .wait(FOR_EVER),
             Ok(())
         );
         assert_eq!(halting.join().unwrap(), Ok(()));
-    });
-}
-
-#[test]
-fn a_stop_ends_the_thread_and_later_requests_are_answered() {
-    explore(|| {
-        let thread = start();
-        let other = thread.handle().clone();
-        let asking = threads::spawn(move || other.pause(GOAL).wait(FOR_EVER));
-        assert_eq!(
-            thread.handle().stop(HaltReason::ShuttingDown).wait(FOR_EVER),
-            Ok(())
-        );
-        // A request before the stop is carried out; a request after it fails. Neither waits forever.
-        assert!(matches!(
-            asking.join().unwrap(),
-            Ok(false) | Err(Unacknowledged::Never)
-        ));
-        let late = thread.handle().halt(HaltReason::ShuttingDown);
-        assert!(matches!(late.wait(FOR_EVER), Ok(()) | Err(Unacknowledged::Never)));
     });
 }
 

@@ -30,7 +30,8 @@ enum NavigationState {
         session: Session,
         /// The tree that was halted.
         tree: Option<Arc<TreeDef>>,
-        next_step: NextStep,
+        /// The result for the client of the session.
+        report: NavigationResult,
         /// The goal that starts when the session has stopped.
         next: Option<Request>,
         /// Goals that ended while they waited for this session, with their results. Their clients get the results
@@ -40,14 +41,6 @@ enum NavigationState {
         /// block that turn.
         deadline: Option<Time>,
     },
-}
-
-/// The next step of a session after all its goals and jobs have stopped.
-enum NextStep {
-    /// Send this result to the client.
-    SendResult(NavigationResult),
-    /// Start the goal again with this tree.
-    Restart(Arc<TreeDef>),
 }
 
 /// Runs navigation goals, one at a time, for both navigate actions.
@@ -221,9 +214,7 @@ impl Navigator {
             || match &self.state {
                 NavigationState::Idle => false,
                 NavigationState::Running(_) => true,
-                NavigationState::Stopping { next_step, next, .. } => {
-                    matches!(next_step, NextStep::Restart(_)) || next.is_some()
-                }
+                NavigationState::Stopping { next, .. } => next.is_some(),
             }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{NavigationState, Navigator, NextStep};
+use super::{NavigationState, Navigator};
 use crate::bt::{HaltReason, Time, Tree};
 use crate::nav::World;
 use crate::navigator::global_frame::{IncompleteTransform, TransformProgress};
@@ -73,11 +73,6 @@ impl Navigator {
                 let tree = self.trees[session.kind().index()].as_ref();
                 Some((session.kind(), tree.map(Tree::definition).cloned()))
             }
-            NavigationState::Stopping {
-                session,
-                next_step: NextStep::Restart(def),
-                ..
-            } => Some((session.kind(), Some(Arc::clone(def)))),
             NavigationState::Stopping { next, .. } => {
                 let next = next.as_ref()?;
                 Some((next.kind, next.tree.loaded().cloned()))
@@ -168,28 +163,17 @@ impl Navigator {
             }
             _ => None,
         };
-        let replaced = NavigationResult::preempted;
         if let NavigationState::Running(session) = &self.state {
             request.run_accepted = session.run_accepted();
-            self.stop_tree(HaltReason::Replaced, NextStep::SendResult(replaced()), now);
+            self.stop_tree(HaltReason::Replaced, NavigationResult::preempted(), now);
         }
         if let Some(new_tree) = new_tree {
             self.keep(request.kind, new_tree);
         }
-        if let NavigationState::Stopping {
-            session,
-            next_step,
-            next,
-            ..
-        } = &mut self.state
-        {
-            if matches!(next_step, NextStep::Restart(_)) {
-                request.run_accepted = session.run_accepted();
-            }
-            next_step.set_result(replaced());
+        if let NavigationState::Stopping { next, .. } = &mut self.state {
             if let Some(older) = next.take() {
                 request.run_accepted = older.run_accepted;
-                goal_log::finish(older.kind, older.client, replaced());
+                goal_log::finish(older.kind, older.client, NavigationResult::preempted());
             }
             *next = Some(request);
         }

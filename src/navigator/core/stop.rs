@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::trees::drop_tree;
-use super::{NavigationState, Navigator, NextStep};
+use super::{NavigationState, Navigator};
 use crate::bt::{HaltReason, Resource, Time, TreeDef};
 use crate::nav::{LeafFailure, World};
 use crate::navigator::goal::{NavigationError, NavigationId, NavigationResult, Request};
@@ -26,16 +26,8 @@ impl Navigator {
         {
             ended_goals.push((request, NavigationResult::not_started()));
         }
-        match &mut self.state {
-            NavigationState::Running(session) if session.id() == goal => {
-                self.stop(HaltReason::GoalCanceled, NavigationResult::canceled(""), now);
-            }
-            NavigationState::Stopping {
-                session, next_step, ..
-            } if session.id() == goal => {
-                next_step.set_result(NavigationResult::canceled(""));
-            }
-            _ => {}
+        if self.running_goal() == Some(goal) {
+            self.stop(HaltReason::GoalCanceled, NavigationResult::canceled(""), now);
         }
     }
 
@@ -98,13 +90,8 @@ impl Navigator {
                 self.stop(reason, report, now);
             }
             NavigationState::Stopping {
-                session,
-                next_step,
-                next,
-                ended_goals,
-                ..
+                next, ended_goals, ..
             } => {
-                next_step.set_result(report(session.kind()));
                 ended_goals.extend(next.take().map(|request| {
                     let report = report(request.kind);
                     (request, report)
@@ -150,12 +137,12 @@ impl Navigator {
 
     /// Halts the current tree and waits for its goals and jobs without blocking.
     pub(super) fn stop(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
-        self.stop_tree(reason, NextStep::SendResult(report), now);
+        self.stop_tree(reason, report, now);
         self.poll(now);
     }
 
     /// Halts the current tree: its session is stopping.
-    pub(super) fn stop_tree(&mut self, reason: HaltReason, next_step: NextStep, now: Time) {
+    pub(super) fn stop_tree(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
         match std::mem::replace(&mut self.state, NavigationState::Idle) {
             NavigationState::Running(session) => {
                 // A leaf may block the thread while it is halted.
@@ -175,11 +162,10 @@ impl Navigator {
                 if let (Some(failure), Some(tree)) = (&canceled, &tree) {
                     self.abort_queued(session.kind(), tree, failure);
                 }
-                let next_step = next_step_unless_canceled(next_step, canceled);
                 self.state = NavigationState::Stopping {
                     session,
                     tree,
-                    next_step,
+                    report,
                     next: None,
                     ended_goals: Vec::new(),
                     deadline: None,
@@ -249,16 +235,16 @@ impl Navigator {
         } else {
             [self.resources.get::<World>()?.unsettled(), self.jobs.give_up()].concat()
         };
-        let (session, tree, next_step, mut next, mut ended_goals) =
+        let (session, tree, report, mut next, mut ended_goals) =
             match std::mem::replace(&mut self.state, NavigationState::Idle) {
                 NavigationState::Stopping {
                     session,
                     tree,
-                    next_step,
+                    report,
                     next,
                     ended_goals,
                     ..
-                } => (session, tree, next_step, next, ended_goals),
+                } => (session, tree, report, next, ended_goals),
                 other => {
                     self.state = other;
                     return None;
@@ -281,43 +267,18 @@ impl Navigator {
                 ended_goals.push((request, report));
             }
         }
-        let next = match next_step_unless_canceled(next_step, canceled) {
-            NextStep::SendResult(report) => {
-                let kind = session.kind();
-                let mut report = report.with_still_active(kind, &still_active);
-                if let Some(recorder) = &mut self.recorder {
-                    report = recorder.end(&session, report, now);
-                }
-                self.last_end = Some((kind, report.clone()));
-                goal_log::finish(kind, session.into_client(), report);
-                next
-            }
-            NextStep::Restart(def) => Some(session.into_request(def)),
-        };
+        let kind = session.kind();
+        let mut report = report.with_still_active(kind, &still_active);
+        if let Some(recorder) = &mut self.recorder {
+            report = recorder.end(&session, report, now);
+        }
+        self.last_end = Some((kind, report.clone()));
+        goal_log::finish(kind, session.into_client(), report);
         for (request, report) in ended_goals {
             let report = report.with_still_active(request.kind, &still_active);
             goal_log::finish(request.kind, request.client, report);
         }
         next
-    }
-}
-
-/// A goal does not start again with another tree after another client has stopped the robot.
-fn next_step_unless_canceled(next_step: NextStep, canceled: Option<LeafFailure>) -> NextStep {
-    match (next_step, canceled) {
-        (NextStep::Restart(_), Some(failure)) => {
-            NextStep::SendResult(NavigationResult::aborted(0, &failure.to_string()))
-        }
-        (next_step, _) => next_step,
-    }
-}
-
-impl NextStep {
-    /// Sets the result for the client, unless it already has one: the goal is not started again.
-    pub(super) fn set_result(&mut self, report: NavigationResult) {
-        if matches!(self, Self::Restart(_)) {
-            *self = Self::SendResult(report);
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{NavigationState, Navigator, NextStep};
+use super::{NavigationState, Navigator};
 use crate::bt::{HaltReason, NodeStatus, Time, TreeDef};
 use crate::nav::{Payload, World};
 use crate::navigator::Robot;
@@ -146,7 +146,7 @@ impl Navigator {
     /// Ends a session whose tree has ended. Its client gets the result at once, or when all remaining goals and jobs of
     /// the tree have stopped.
     pub(super) fn complete(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
-        self.stop_tree(reason, NextStep::SendResult(report), now);
+        self.stop_tree(reason, report, now);
         if let NavigationState::Stopping { session, .. } = &self.state
             && let Some(tree) = &mut self.trees[session.kind().index()]
         {

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::{NavigationState, Navigator, NextStep};
-use crate::bt::{HaltReason, Time, Tree, TreeDef, instance_seed};
+use super::{NavigationState, Navigator};
+use crate::bt::{Time, Tree, TreeDef, instance_seed};
 use crate::nav::{Opened, World};
 use crate::navigator::NavigatorKind;
 use crate::record::Tracer;
@@ -38,47 +38,6 @@ impl Navigator {
         if let Some(world) = self.world() {
             world.close_unused(in_use);
         }
-    }
-
-    /// Replaces the tree of a navigator. If the old tree has an active goal, the new tree runs this goal from its root
-    /// when the goals and jobs of the old tree have stopped.
-    ///
-    /// # Errors
-    /// The reason why the new tree cannot be made. Then nothing has changed (guarantee G7).
-    pub fn swap(&mut self, kind: NavigatorKind, def: &Arc<TreeDef>, now: Time) -> Result<(), String> {
-        let index = kind.index();
-        let same = |tree: &Tree| Arc::ptr_eq(tree.definition(), def);
-        if self.trees[index].as_ref().is_some_and(same) {
-            return Ok(());
-        }
-        let new = self.make_tree(kind, def, now)?;
-        let old = self.trees[index]
-            .as_ref()
-            .map(|tree| Arc::clone(tree.definition()));
-        match &mut self.state {
-            NavigationState::Running(session) if session.kind() == kind => {
-                self.stop_tree(HaltReason::Replaced, NextStep::Restart(Arc::clone(def)), now);
-            }
-            NavigationState::Stopping {
-                session,
-                next_step: NextStep::Restart(with),
-                ..
-            } if session.kind() == kind => *with = Arc::clone(def),
-            _ => {}
-        }
-        // A goal that waits for the old tree gets the new one. A goal with a tree of its own keeps it.
-        if let Some(old) = &old {
-            self.queue.swap(kind, old, def);
-            if let NavigationState::Stopping {
-                next: Some(request), ..
-            } = &mut self.state
-                && request.kind == kind
-            {
-                request.swap(old, def);
-            }
-        }
-        self.keep(kind, new);
-        Ok(())
     }
 
     /// Makes a tree, opens its clients and topics, and returns it with what it has opened.

@@ -58,7 +58,7 @@ impl Node {
         // Before the transition: its halt has a longer limit, and it may wait for another transition.
         self.ticks.handle().shut();
         let reason = HaltReason::ShuttingDown;
-        let halted = self.ticks.handle().halt_within(reason, timeouts.stop);
+        let halted = self.ticks.handle().halt(reason, timeouts.stop);
         // The transition of a lifecycle manager, if none has requested it, with our own time limit.
         let lifecycle = self.lifecycle.handle();
         if lifecycle.state() != LifecycleState::Finalized

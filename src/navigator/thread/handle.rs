@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::Heartbeat;
 use super::super::goal::{NavigationError, NavigationId, Request};
 use super::super::goal_queue::{Epoch, GoalQueue, SHUT};
-use super::super::{Heartbeat, NavigatorKind};
 use super::{Message, TickStatus};
-use crate::bt::{HaltReason, TreeDef};
+use crate::bt::HaltReason;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 
@@ -158,13 +158,6 @@ impl Handle {
         self.ask(Message::Step)
     }
 
-    /// Halts the current tree. Acknowledged when its goals and jobs have stopped, or were reported as not stopping
-    /// (guarantee G8), and its client has the result. Later goals are accepted, unless they are
-    /// [refused](Handle::shut).
-    pub fn halt(&self, reason: HaltReason) -> Pending<()> {
-        self.ask(|reply| Message::Halt(reason, None, self.queue.halt_requested(), reply))
-    }
-
     /// Ends the [current goal](Heartbeat::current_goal), and the goals that wait behind it, for a person who is not
     /// their client. Their clients get ABORTED with `message`: those of the waiting goals at once, that of the current goal
     /// when the robot has stopped. A goal that has ended by itself keeps its result. The answer comes at once. It is false, or there is none, if nothing is ended: the goal
@@ -176,30 +169,18 @@ impl Handle {
         Some(self.ask(|reply| Message::EndGoal(goal, message, self.queue.halt_requested(), reply)))
     }
 
-    /// Like [`Handle::halt`], with a limit on the clock that a simulation does not stop. After it, goals and jobs that
-    /// have not stopped are reported even if their deadline is later. The limit also applies to earlier halts.
-    pub fn halt_within(&self, reason: HaltReason, limit: Duration) -> Pending<()> {
-        self.ask(|reply| Message::Halt(reason, Some(limit), self.queue.halt_requested(), reply))
+    /// Halts the current tree. Acknowledged when its goals and jobs have stopped, or were reported as not stopping
+    /// (guarantee G8), and its client has the result. They are reported at their deadline, or after `limit` on the clock
+    /// that a simulation does not stop. The limit also applies to earlier halts. Later goals are accepted, unless they
+    /// are [refused](Handle::shut).
+    pub fn halt(&self, reason: HaltReason, limit: Duration) -> Pending<()> {
+        self.ask(|reply| Message::Halt(reason, limit, self.queue.halt_requested(), reply))
     }
 
     /// Halts all leaves without this thread, by `halt_all`, because a leaf may block the thread. The run of the tree ends:
     /// what its leaves ask for has no effect. `halt_all` must not wait.
     pub fn overtake<T>(&self, reason: HaltReason, halt_all: impl FnOnce() -> T) -> T {
         self.heartbeat.overtake(reason, halt_all)
-    }
-
-    /// Replaces the tree of a navigator. If the old tree has an active goal, the new tree runs it from its root when
-    /// the goals and jobs of the old tree have stopped. The acknowledgement comes then. If the new tree cannot be made,
-    /// the answer is the reason, and the old tree continues (guarantee G7). For programs that use the library: in the
-    /// node, a new default tree counts from the next goal on.
-    pub fn swap(&self, kind: NavigatorKind, def: Arc<TreeDef>) -> Pending<Result<(), String>> {
-        self.ask(|reply| Message::Swap(kind, def, reply))
-    }
-
-    /// Like [`Handle::halt`], and then the thread ends. Later requests are never done.
-    pub fn stop(&self, reason: HaltReason) -> Pending<()> {
-        self.shut();
-        self.ask(|reply| Message::Stop(reason, self.queue.halt_requested(), reply))
     }
 
     /// The status of the thread.

@@ -13,8 +13,8 @@ use std::time::Duration;
 use super::durations::Durations;
 use super::goal::NavigationId;
 use super::goal_queue::{ArrivalNumber, GoalQueue};
-use super::{Heartbeat, Navigator, NavigatorKind, Snapshot};
-use crate::bt::{HaltReason, Time, TreeDef};
+use super::{Heartbeat, Navigator, Snapshot};
+use crate::bt::{HaltReason, Time};
 use crate::robot_name;
 use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use crate::sync::thread::{self, JoinHandle};
@@ -86,13 +86,9 @@ enum Message {
     Step(Sender<bool>),
     /// Ends the current goal and those up to an arrival number. Replies when everything has stopped, or at its
     /// deadline, or at the given limit.
-    Halt(HaltReason, Option<Duration>, ArrivalNumber, Sender<()>),
+    Halt(HaltReason, Duration, ArrivalNumber, Sender<()>),
     /// Ends this goal with a message, and those up to an arrival number. Replies whether its tree runs.
     EndGoal(NavigationId, &'static str, ArrivalNumber, Sender<bool>),
-    /// Replaces the tree of a navigator.
-    Swap(NavigatorKind, Arc<TreeDef>, Sender<Result<(), String>>),
-    /// Like [`Message::Halt`], and then the thread ends.
-    Stop(HaltReason, ArrivalNumber, Sender<()>),
     TickStatus(Sender<TickStatus>),
     Quit,
 }

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::goal::{NavigationError, NavigationId};
-use super::super::goal_queue::ArrivalNumber;
 use super::super::missed_ticks::MissedTicks;
 use super::super::slow_clock::SlowClock;
-use super::super::{Heartbeat, Navigator, NavigatorKind, Schedule};
+use super::super::{Heartbeat, Navigator, Schedule};
 use super::{Message, TickClock, TickStatistics, TickStatus};
 use crate::bt::{HaltReason, Time};
 use crate::fault;
@@ -32,12 +31,8 @@ pub(super) struct Loop {
     event_waits: bool,
     /// The start of the last tick, on the clock that a simulation does not stop.
     last_tick: Time,
-    /// The thread ends when everything has stopped.
-    ending: bool,
     /// Replies to send when everything has stopped.
     halts: Vec<Sender<()>>,
-    /// Replies to send when the new tree is in place.
-    swaps: Vec<(NavigatorKind, Sender<Result<(), String>>)>,
     statistics: TickStatistics,
     missed: MissedTicks,
     slow_clock: SlowClock,
@@ -86,9 +81,7 @@ impl Loop {
             has_event,
             event_waits: false,
             last_tick: Time::ZERO,
-            ending: false,
             halts: Vec::new(),
-            swaps: Vec::new(),
             statistics: TickStatistics::default(),
             missed: MissedTicks::default(),
             slow_clock: SlowClock::default(),
@@ -123,7 +116,7 @@ impl Loop {
                 self.worked = Duration::ZERO;
             }
             self.heartbeat.end();
-            if !goes_on || (self.ending && self.navigator.is_idle()) {
+            if !goes_on {
                 return;
             }
         }
@@ -198,11 +191,11 @@ impl Loop {
                 self.is_step_due = reply.send(is_due).is_ok() && is_due;
             }
             Message::Halt(reason, limit, newest, reply) => {
-                if let Some(limit) = limit {
-                    let cut = self.clock.steady() + limit;
-                    self.cut = Some(self.cut.map_or(cut, |earlier| earlier.min(cut)));
-                }
-                self.halt(reason, newest, reply, now);
+                let cut = self.clock.steady() + limit;
+                self.cut = Some(self.cut.map_or(cut, |earlier| earlier.min(cut)));
+                self.unpause();
+                self.navigator.stop_until(newest, reason, now);
+                self.halts.push(reply);
             }
             Message::EndGoal(goal, message, newest, reply) => {
                 let is_ended = self.navigator.end_goal(goal, message, newest, now);
@@ -210,20 +203,6 @@ impl Loop {
                 self.heartbeat.cancel_processed(goal);
                 let _ = reply.send(is_ended);
             }
-            Message::Stop(reason, newest, reply) => {
-                self.halt(reason, newest, reply, now);
-                self.ending = true;
-            }
-            Message::Swap(kind, def, reply) => match self.navigator.swap(kind, &def, now) {
-                Ok(()) => {
-                    // The last swap counts. The reply to an earlier one is dropped.
-                    self.swaps.retain(|(of, _)| *of != kind);
-                    self.swaps.push((kind, reply));
-                }
-                Err(reason) => {
-                    let _ = reply.send(Err(reason));
-                }
-            },
             Message::TickStatus(reply) => {
                 let _ = reply.send(TickStatus {
                     statistics: self.statistics.clone(),
@@ -238,12 +217,6 @@ impl Loop {
             }
         }
         true
-    }
-
-    fn halt(&mut self, reason: HaltReason, newest: ArrivalNumber, reply: Sender<()>, now: Time) {
-        self.unpause();
-        self.navigator.stop_until(newest, reason, now);
-        self.halts.push(reply);
     }
 
     /// Ends the run if all leaves were halted without this thread.
@@ -331,9 +304,6 @@ impl Loop {
         // The halted tree has stopped. A newer goal may be active already; the halt does not wait for it.
         if !self.navigator.is_stopping() {
             self.cut = None;
-            for (_, reply) in self.swaps.drain(..) {
-                let _ = reply.send(Ok(()));
-            }
             for reply in self.halts.drain(..) {
                 let _ = reply.send(());
             }
