@@ -3,19 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::Wake;
-use super::wake::WakeReason;
 use crate::bt::Time;
 use crate::msg::Stamp;
-
-/// The reason why [`Clock::sleep_until`] returned.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Woken {
-    /// The deadline was reached.
-    Deadline,
-    /// The thread was woken.
-    Notified,
-}
 
 /// The time that drives trees and stamps messages: one object for the whole process, cheap to clone.
 ///
@@ -32,7 +21,6 @@ pub struct Clock {
 struct Inner {
     start: Instant,
     state: Mutex<ClockState>,
-    sleepers: Mutex<Vec<Wake>>,
 }
 
 /// The source and the state of the trees' time. All fields are under one lock, held for an addition: if values from
@@ -108,7 +96,6 @@ impl Clock {
                     offset: 0,
                     due_steps: DueSteps::default(),
                 }),
-                sleepers: Mutex::new(Vec::new()),
             }),
         }
     }
@@ -119,7 +106,7 @@ impl Clock {
     }
 
     /// Switches the source of the time, when the parameter `use_sim_time` is set. The time of trees continues from its
-    /// current value, so a running tree is neither delayed nor hurried. Ends every sleep on simulated time.
+    /// current value, so a running tree is neither delayed nor hurried.
     pub fn set_simulated(&self, simulated: bool) {
         let mut state = self.state();
         if state.simulated != simulated {
@@ -133,8 +120,6 @@ impl Clock {
             state.simulated = simulated;
             state.due_steps = DueSteps::default();
         }
-        drop(state);
-        self.trigger();
     }
 
     /// The time that drives trees; it never goes back. Under `use_sim_time` it stops until [`Clock::has_started`], and
@@ -180,15 +165,6 @@ impl Clock {
         Time::from_nanos(u64::try_from(self.inner.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// The system's time at the trees' time `due`. Not for simulated time.
-    fn instant(&self, due: Time) -> Instant {
-        let steady = due.as_nanos().wrapping_sub(self.state().offset);
-        self.inner
-            .start
-            .checked_add(Duration::from_nanos(steady))
-            .unwrap_or_else(|| Instant::now() + Duration::from_secs(3600))
-    }
-
     /// The ROS time for stamps: the system's or the simulation's.
     pub fn stamp(&self) -> Stamp {
         Self::stamp_of(&self.state())
@@ -218,24 +194,6 @@ impl Clock {
         Stamp::from_nanos(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
     }
 
-    /// Sleeps until [`Clock::now`] has reached `deadline`, or until `wake` is notified. Under `use_sim_time` it may not
-    /// return without a notification: the simulation may have stopped.
-    pub fn sleep_until(&self, deadline: Time, wake: &Wake) -> Woken {
-        loop {
-            if self.now() >= deadline && self.has_started() {
-                return Woken::Deadline;
-            }
-            let reason = if self.is_simulated() {
-                self.sleep_part(deadline, wake)
-            } else {
-                wake.wait_until(self.instant(deadline))
-            };
-            if reason == WakeReason::Notified {
-                return Woken::Notified;
-            }
-        }
-    }
-
     /// Handles a `/clock` message, only on the thread that listens. Returns whether the message set the time back.
     pub(super) fn take(&self, stamp: Stamp) -> bool {
         let nanoseconds = stamp.as_nanos();
@@ -251,40 +209,11 @@ impl Clock {
         }
         state.has_first_message = nanoseconds > 0;
         state.simulation = nanoseconds;
-        drop(state);
-        self.trigger();
         is_set_back
     }
 
     fn state(&self) -> MutexGuard<'_, ClockState> {
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn trigger(&self) {
-        for sleeper in self.sleepers().iter() {
-            sleeper.trigger();
-        }
-    }
-
-    fn sleepers(&self) -> MutexGuard<'_, Vec<Wake>> {
-        self.inner.sleepers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// One part of a sleep on simulated time. It also ends if the clock is switched meanwhile.
-    fn sleep_part(&self, deadline: Time, wake: &Wake) -> WakeReason {
-        self.sleepers().push(wake.clone());
-        // Check again after the registration: a message in between must not be missed.
-        let due = self.now() >= deadline && self.has_started();
-        let reason = if due {
-            WakeReason::TimerTrigger
-        } else {
-            wake.wait_until(Instant::now() + Duration::from_millis(500))
-        };
-        let mut sleepers = self.sleepers();
-        if let Some(index) = sleepers.iter().position(|sleeper| sleeper.is_same(wake)) {
-            sleepers.swap_remove(index);
-        }
-        reason
     }
 }
 
@@ -300,37 +229,14 @@ mod tests {
     }
 
     #[test]
-    fn g10_monotonic_deadline_comes() {
-        let clock = Clock::new(false);
-        let deadline = clock.now() + Duration::from_millis(3);
-        assert_eq!(clock.sleep_until(deadline, &Wake::new()), Woken::Deadline);
-        assert!(clock.now() >= deadline);
-    }
-
-    #[test]
-    fn a_notification_ends_a_sleep_on_either_clock() {
-        for simulated in [false, true] {
-            let clock = Clock::new(simulated);
-            let wake = Wake::new();
-            wake.notify();
-            let far = Time::from_nanos(u64::MAX / 2);
-            assert_eq!(clock.sleep_until(far, &wake), Woken::Notified, "{simulated}");
-        }
-    }
-
-    #[test]
     fn g10_simulated_time_advances_only_with_clock_messages() {
         let clock = Clock::new(true);
         assert!(!clock.has_started());
         clock.take(seconds(5));
         assert!(clock.has_started());
         assert_eq!((clock.now(), clock.stamp()), (Time::ZERO, seconds(5)));
-        let (sleeper, (woke, woken)) = (clock.clone(), std::sync::mpsc::channel());
-        std::thread::spawn(move || woke.send(sleeper.sleep_until(Time::from_millis(2000), &Wake::new())));
         clock.take(seconds(6));
         assert_eq!(clock.now(), Time::from_millis(1000));
-        clock.take(seconds(7));
-        assert_eq!(woken.recv_timeout(Duration::from_secs(60)), Ok(Woken::Deadline));
     }
 
     #[test]
@@ -355,11 +261,6 @@ mod tests {
             assert_eq!(clock.now(), Time::from_millis(now * 1000));
             assert_eq!(clock.stamp(), seconds(stamp), "stamps are the simulation's");
         }
-        let wake = Wake::new();
-        assert_eq!(
-            clock.sleep_until(Time::from_millis(11_000), &wake),
-            Woken::Deadline
-        );
     }
 
     #[test]
@@ -424,9 +325,8 @@ mod tests {
         clock.set_simulated(false);
         let back = clock.now();
         assert!(back >= later && back - later < soon, "{back:?} after {later:?}");
-        let due = back + Duration::from_millis(3);
-        assert_eq!(clock.sleep_until(due, &Wake::new()), Woken::Deadline);
-        assert!(clock.now() >= due && clock.now() - due < soon);
+        std::thread::sleep(Duration::from_millis(3));
+        assert!(clock.now() > back && clock.now() - back < soon);
         // Also when it is behind the monotonic clock.
         clock.set_simulated(true);
         let slow = clock.now();

@@ -30,8 +30,6 @@ struct Inner {
     /// The index of each ticket's feedback in `notices`: newer feedback replaces it.
     feedback: FxHashMap<Ticket, usize>,
     messages: Vec<(TopicId, VecDeque<(Payload, Time)>)>,
-    /// The number of messages dropped because no tick took them.
-    dropped: u64,
 }
 
 impl std::fmt::Debug for Inbox {
@@ -104,7 +102,6 @@ impl Inbox {
         if let Some((_, queue)) = inner.messages.get_mut(last) {
             if queue.len() >= most {
                 queue.pop_front();
-                inner.dropped += 1;
             }
             queue.push_back((payload, received));
         }
@@ -128,11 +125,6 @@ impl Inbox {
             }));
         }
         into.extend(notices.into_iter().map(Event::Notice));
-    }
-
-    /// The number of messages dropped because no tick took them in time.
-    pub(super) fn dropped(&self) -> u64 {
-        self.lock().dropped
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -223,7 +215,6 @@ mod tests {
         for number in 0..5_u32 {
             inbox.message(TopicId(1), 2, Payload::new(number), Time::ZERO);
         }
-        assert_eq!(inbox.dropped(), 3);
         assert_eq!(words(&inbox), ["topic 1 says Some(3)", "topic 1 says Some(4)"]);
         assert_eq!(words(&inbox), [""; 0]);
     }

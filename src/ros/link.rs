@@ -62,19 +62,9 @@ impl RosLink {
         topic
     }
 
-    /// Sets the maximum age of a transform.
-    pub fn set_transform_tolerance(&mut self, tolerance: Duration) {
-        self.transform_tolerance = tolerance;
-    }
-
     /// The events of this link.
     pub fn events(&self) -> LinkEvents {
         LinkEvents(Arc::clone(&self.inbox))
-    }
-
-    /// The number of messages dropped because no tick took them.
-    pub fn dropped_messages(&self) -> u64 {
-        self.inbox.dropped()
     }
 
     fn put_message(&mut self, topic: TopicId, payload: Payload, is_of_leaf: bool) {

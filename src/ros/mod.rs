@@ -84,7 +84,7 @@ pub use action_server::{
     Acceptance, ActionHandler, ActionServer, CancelDecision, GoalRequest, Results, ServerGoal,
 };
 pub use caller::{Caller, Lives};
-pub use clock::{Clock, Woken};
+pub use clock::Clock;
 pub use connection::Ros;
 pub use console::{Log, start_log};
 pub use dry_run::DryRun;

@@ -157,8 +157,9 @@ impl TransformBuffer {
         })
     }
 
-    /// Every frame and its parent, sorted, for display.
-    pub fn frames(&self) -> Vec<(FrameId, FrameId)> {
+    /// Every frame and its parent, sorted.
+    #[cfg(test)]
+    fn frames(&self) -> Vec<(FrameId, FrameId)> {
         let mut frames: Vec<_> = self
             .lock()
             .by_child

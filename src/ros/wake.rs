@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Wakes a sleeping thread from any thread: the tick thread between two ticks. If no thread sleeps, the next sleep
-/// returns at once; several notifications count as one.
+/// Wakes a sleeping thread from any thread: the loop of the simulator. If no thread sleeps, the next sleep returns at
+/// once; several notifications count as one.
 #[derive(Clone, Debug, Default)]
 pub struct Wake {
     inner: Arc<Inner>,
@@ -14,23 +14,8 @@ pub struct Wake {
 
 #[derive(Debug, Default)]
 struct Inner {
-    state: Mutex<WakeState>,
+    is_notified: Mutex<bool>,
     condition: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct WakeState {
-    notified: bool,
-    /// The clock has changed: the sleeper must check the clock again, but not return.
-    triggered: bool,
-}
-
-/// The reason for the end of a sleep.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum WakeReason {
-    Notified,
-    TimerTrigger,
-    Timeout,
 }
 
 impl Wake {
@@ -41,56 +26,35 @@ impl Wake {
 
     /// Ends the present or the next sleep.
     pub fn notify(&self) {
-        self.lock().notified = true;
+        *self.lock() = true;
         self.inner.condition.notify_all();
     }
 
     /// Sleeps until a notification or `until`. Returns whether there was a notification.
     pub fn sleep_until(&self, until: Instant) -> bool {
+        let mut is_notified = self.lock();
         loop {
-            match self.wait_until(until) {
-                WakeReason::Notified => return true,
-                WakeReason::Timeout => return false,
-                WakeReason::TimerTrigger => {}
-            }
-        }
-    }
-
-    /// Like [`Wake::notify`], for the clock: the sleeper only checks the clock again.
-    pub(super) fn trigger(&self) {
-        self.lock().triggered = true;
-        self.inner.condition.notify_all();
-    }
-
-    pub(super) fn wait_until(&self, until: Instant) -> WakeReason {
-        let mut state = self.lock();
-        loop {
-            if std::mem::take(&mut state.notified) {
-                return WakeReason::Notified;
-            }
-            if std::mem::take(&mut state.triggered) {
-                return WakeReason::TimerTrigger;
+            if std::mem::take(&mut *is_notified) {
+                return true;
             }
             let left = until.saturating_duration_since(Instant::now());
             if left == Duration::ZERO {
-                return WakeReason::Timeout;
+                return false;
             }
-            state = self
+            is_notified = self
                 .inner
                 .condition
-                .wait_timeout(state, left)
+                .wait_timeout(is_notified, left)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
     }
 
-    /// Whether both are clones of one `Wake`.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, WakeState> {
-        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.inner
+            .is_notified
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -68,22 +68,6 @@ fn an_input_before_a_notification_is_visible_after_the_sleep() {
 }
 
 #[test]
-fn a_timer_trigger_does_not_lose_a_notification() {
-    explore(|| {
-        let wake = Wake::new();
-        let (notifier, trigger) = (wake.clone(), wake.clone());
-        let threads = [
-            thread::spawn(move || notifier.notify()),
-            thread::spawn(move || trigger.trigger()),
-        ];
-        assert!(wake.sleep_until(never()));
-        for thread in threads {
-            thread.join().unwrap();
-        }
-    });
-}
-
-#[test]
 fn notices_of_one_goal_come_once_and_in_order_while_ticks_take_them() {
     explore(|| {
         let inbox = Arc::new(Inbox::default());

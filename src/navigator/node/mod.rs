@@ -77,7 +77,7 @@ impl TickClock for Clock {
     }
 
     fn wall_time_until(&self, due: Time) -> Duration {
-        // The speed of a simulation is not known in advance. Its clock wakes the thread when it advances.
+        // The speed of a simulation is not known in advance.
         const SIMULATED: Duration = Duration::from_millis(2);
         if self.is_simulated() {
             SIMULATED

@@ -42,8 +42,7 @@ pub trait TickClock: Send + Sync {
         true
     }
 
-    /// Maximum sleep on the wall clock until `due`. A simulation clock cannot know it: it returns its poll interval,
-    /// and wakes the thread by [`Handle::wake`] when it advances.
+    /// Maximum sleep on the wall clock until `due`. A simulation clock cannot know it: it returns its poll interval.
     fn wall_time_until(&self, due: Time) -> Duration;
 }
 

@@ -11,7 +11,7 @@ mod services;
 mod topics;
 
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::bt::Time;
 use crate::msg::Stamp;
@@ -122,7 +122,7 @@ impl Node {
             for _ in 0..steps {
                 self.step(&mut events, ros.clock());
             }
-            real_time.sleep_until(pace.next(), wake);
+            wake.sleep_until(Instant::now() + pace.next().since(real_time.now()));
         }
     }
 
