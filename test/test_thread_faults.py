@@ -131,6 +131,22 @@ def test_g8_process_ends_although_a_thread_stalls(fail):
     assert len(stack.robot.controller.cancelled()) == 1
 
 
+def interrupt_slowly(stack):
+    """Sends SIGINT, and returns while the robot is stopping."""
+    stack.robot.controller.behaviour.stop_delay = 1.0
+    stack.node.interrupt()
+    wait_for(stack.robot.controller.cancelled, 10, "the cancel")
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(1600)
+def test_g8_exit_code_tells_of_a_thread_that_fails_during_a_shutdown(fail):
+    stack, goal = fail("tick", before=interrupt_slowly)
+    assert stack.node.wait(10.0)[0] == 1, stack.node.output
+    status, result = goal.result(5.0)
+    assert (status, result.error_msg) == ("ABORTED", "the node shut down after its tick thread had ended")
+
+
 @pytest.mark.timeout(1600)
 @pytest.mark.parametrize("guardian", [True, False])
 def test_g8_rejected_cancels_are_sent_again_after_the_goal_tracker_failed(fail, guardian):

@@ -20,7 +20,6 @@ use super::shutdown::{ShutdownTimeouts, TEARDOWN};
 use super::{Node, Setup, StartError};
 use crate::bt::panic_text;
 use crate::navigator::signals::Signals;
-use crate::navigator::thread::CallOnDrop;
 use crate::robot_name;
 use crate::ros::announcements::Announcements;
 use crate::ros::exit_within;
@@ -121,7 +120,8 @@ struct Robot {
 /// What the threads of the robots report to the main thread.
 enum Event {
     Started(usize, Result<Box<(Node, Checks)>, StartError>),
-    Ended(usize),
+    /// Whether a thread of the robot had failed, before its end or in it.
+    Ended(usize, bool),
 }
 
 struct Process {
@@ -286,7 +286,12 @@ impl Process {
                     }
                 }
                 Event::Started(robot, Err(error)) => self.has_ended(robot, Some(&error.to_string())),
-                Event::Ended(robot) => self.has_ended(robot, None),
+                Event::Ended(robot, has_failed) => {
+                    if self.is_ending && has_failed {
+                        self.code = 1;
+                    }
+                    self.has_ended(robot, None);
+                }
             }
         }
     }
@@ -478,16 +483,14 @@ struct Ending {
 
 impl Ending {
     fn shut_down(self, node: Node) {
-        let (report, robot, wake) = (self.report, self.robot, self.wake);
-        let _ended = CallOnDrop::new(move || {
-            let _ = report.send(Event::Ended(robot));
-            wake.notify_one();
-        });
-        robot_name::with(self.name.as_ref(), || {
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| node.shut_down(self.fault))) {
+        let has_failed = robot_name::with(self.name.as_ref(), || {
+            catch_unwind(AssertUnwindSafe(|| node.shut_down(self.fault))).unwrap_or_else(|panic| {
                 tracing::error!("the shutdown has panicked: {}", panic_text(&*panic));
-            }
+                true
+            })
         });
+        let _ = self.report.send(Event::Ended(self.robot, has_failed));
+        self.wake.notify_one();
     }
 }
 

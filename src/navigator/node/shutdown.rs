@@ -48,8 +48,9 @@ impl Node {
             .then(|| "the tick thread has ended".to_owned())
     }
 
-    /// Shuts down in order (guarantee G8), and drops the node. With a fault, less time is left.
-    pub(super) fn shut_down(self, fault: Option<String>) {
+    /// Shuts down in order (guarantee G8), and drops the node. With a fault, less time is left. Returns whether there was
+    /// one, before or in the shutdown.
+    pub(super) fn shut_down(self, fault: Option<String>) -> bool {
         let started = Instant::now();
         let timeouts = match &fault {
             None => ShutdownTimeouts::REGULAR,
@@ -95,8 +96,10 @@ impl Node {
                 server.abort_active(reason);
             }
         }
-        if let Some(fault) = fault {
+        let fault = fault.or_else(|| self.fault());
+        if let Some(fault) = &fault {
             tracing::error!("{fault}");
         }
+        fault.is_some()
     }
 }

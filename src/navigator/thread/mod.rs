@@ -96,10 +96,10 @@ enum Message {
 const JOIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Calls a function when it is dropped.
-pub(super) struct CallOnDrop<F: FnOnce()>(Option<F>);
+struct CallOnDrop<F: FnOnce()>(Option<F>);
 
 impl<F: FnOnce()> CallOnDrop<F> {
-    pub(super) fn new(function: F) -> Self {
+    fn new(function: F) -> Self {
         Self(Some(function))
     }
 }
