@@ -55,7 +55,9 @@ def main():
         with free_domain() as domain:
             os.environ["ROS_DOMAIN_ID"] = str(domain)
             found["baseline"] = figures.empty_node()
-            found["tick loop"] = figures.tick_loop(domain, effort, say)
+            if fleet.is_supported():
+                found["further empty robot"] = figures.further_empty_robot(domain, say)
+            found["tick loops"] = figures.tick_loops(domain, effort, say)
     if "robots" in wanted:
         if fleet.is_supported():
             found["robots"] = {n: fleet.fleet_if_it_starts(n, effort, say) for n in fleet.COUNTS}

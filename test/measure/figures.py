@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from nav2_msgs.action import FollowPath
 from support.domains import free_domain
 
+from . import fleet
 from .latencies import Latencies
 from .process import memory, processor
 from .system import DEFAULT_SERVERS, MeasuredSystem
@@ -96,12 +97,13 @@ def silent_ticks(effort, say):
 
 
 @contextlib.contextmanager
-def _c_node(name, packages=()):
+def _c_node(name, packages=(), arguments=()):
     """A running node in C."""
     from .c_nodes import build
 
     with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen([str(build(folder, name, packages))], stdout=subprocess.PIPE, text=True)
+        command = [str(build(folder, name, packages)), *map(str, arguments)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             assert process.stdout.readline().strip() == "up", f"the node of {name}.c did not start"
             yield process.pid
@@ -117,15 +119,31 @@ def empty_node():
         return memory(pid)
 
 
-def tick_loop(domain, effort, say):
-    """Minimum load of ticks at 100 Hz: a node in C with the topics of a navigation, which ignores the messages."""
+def further_empty_robot(domain, say):
+    """Resident memory in MiB of each further node in C with as many entities as a robot of navtree."""
+    entities = fleet.entities(domain)
+    say("a robot has {} publishers, {} subscriptions, {} services, {} clients".format(*entities))
+    resident = []
+    for nodes in (1, 21):
+        with _c_node("empty_robots", ("std_msgs", "std_srvs"), (*entities, nodes)) as pid:
+            time.sleep(1.0)
+            resident.append(memory(pid).resident)
+    return (resident[1] - resident[0]) / 20
+
+
+def tick_loops(domain, effort, say):
+    """Minimum load of ticks at 100 Hz, and of no ticks: a node in C with the topics of a navigation, which ignores the messages.
+    It publishes at 10 Hz: the feedback, or without ticks the heartbeat of a bond."""
     servers = [("follow_path", "FollowPath", "stay")]
     with MeasuredSystem(domain, servers, program=None) as system:
         os.environ["ROS_DOMAIN_ID"] = str(domain)
         system.until(system.follow_path.is_ready, 20.0, "the server")
         goal = system.follow_path.send(FollowPath.Goal())
         system.until(lambda: goal.accepted, 10.0, "answer of the server")
-        with _c_node("tick_loop", ("tf2_msgs", "nav_msgs", "nav2_msgs")) as pid:
-            time.sleep(effort.settling)
-            say(f"a loop in C with the same topics, {effort.window:.0f} s")
-            return processor(pid, effort.window)[0]
+        found = []
+        for rate in (100, 10):
+            with _c_node("tick_loop", ("tf2_msgs", "nav_msgs", "nav2_msgs"), [rate]) as pid:
+                time.sleep(effort.settling)
+                say(f"a loop in C with the same topics at {rate} Hz, {effort.window:.0f} s")
+                found.append(processor(pid, effort.window)[0])
+        return found

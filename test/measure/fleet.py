@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 
 from nav2_msgs.action import NavigateToPose
+from rclpy.node import NodeNameNonExistentError
 from support.client import pose
 from support.domains import free_domain
 from support.executable import Executable, find
@@ -99,6 +100,42 @@ def send_goals(pipe, domain, names):
     pipe.send(("sent", "", 0))
 
 
+def start(domain, names, folder):
+    """A navtree with some robots, all active."""
+    parameters = {
+        "autostart_node": True,
+        "bt_loop_duration": round(1000 / RATE),
+        "navigators": "[navigate_to_pose]",
+        "default_nav_to_pose_bt_xml": str(write_tree(folder, "Replan", TREE)),
+    }
+    remappings = {"/tf": "tf", "/tf_static": "tf_static"}
+    return Executable("navtree", domain, parameters, remappings, ("run", "--robots", ",".join(names)))
+
+
+def entities(domain):
+    """The number of publishers, subscriptions, services and clients of a robot."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as closers:
+        closers.callback(start(domain, ["r1", "r2"], folder).close)
+        loop = EventLoop(domain, "entity_counter")
+        closers.callback(loop.close)
+        node, found = loop.node, []
+
+        def have_settled():
+            loop.run_once(1.0)
+            readers = (
+                node.get_publisher_names_and_types_by_node,
+                node.get_subscriber_names_and_types_by_node,
+                node.get_service_names_and_types_by_node,
+                node.get_client_names_and_types_by_node,
+            )
+            with contextlib.suppress(NodeNameNonExistentError):
+                found.append([len(read("bt_navigator", "/r2")) for read in readers])
+            return len(found) > 2 and found[-1] == found[-3] and all(found[-1])
+
+        wait_for(have_settled, PATIENCE, "the entities of a robot")
+        return found[-1]
+
+
 def fleet(count, effort, say):
     """The resources of one navtree with ``count`` robots that drive."""
     names = [f"r{number}" for number in range(1, count + 1)]
@@ -108,15 +145,7 @@ def fleet(count, effort, say):
         simulation = Executable("nav_sim", domain, robots | SIMULATION)
         closers.callback(simulation.close)
         simulation.wait_for_line("nav_sim is ready", PATIENCE)
-        parameters = {
-            "autostart_node": True,
-            "bt_loop_duration": round(1000 / RATE),
-            "navigators": "[navigate_to_pose]",
-            "default_nav_to_pose_bt_xml": str(write_tree(folder, "Replan", TREE)),
-        }
-        remappings = {"/tf": "tf", "/tf_static": "tf_static"}
-        arguments = ("run", "--robots", ",".join(names))
-        navigators = Executable("navtree", domain, parameters, remappings, arguments)
+        navigators = start(domain, names, folder)
         closers.callback(navigators.close)
         client = Peer(send_goals, domain, names)
         closers.callback(client.close)

@@ -84,8 +84,12 @@ def rows(found):
     if "baseline" in found:
         text = "an empty node in C on the same rcl and middleware: resident / proportional / private"
         yield Row(text, _memory(found["baseline"]), "baseline")
-        text = "a loop in C at 100 Hz that ignores the same topics: processor (% of a core)"
-        yield Row(text, f"{found['tick loop']:.2f}", "baseline")
+        for rate, used in zip((100, 10), found["tick loops"]):
+            text = f"a loop in C at {rate} Hz that ignores the same topics: processor (% of a core)"
+            yield Row(text, f"{used:.2f}", "baseline")
+    if "further empty robot" in found:
+        text = "each further node in C with as many entities as a robot of navtree: resident"
+        yield Row(text, f"{found['further empty robot']:.2f} MiB", "baseline")
     if "robots" in found:
         yield from _robots(found["robots"])
 

@@ -1,15 +1,15 @@
-/* A tick loop at 100 Hz: its minimum load on this rcl and this middleware, with the topics of a navigation. It subscribes to
- * /tf and /odom and publishes the feedback of the navigation at 10 Hz. It has one thread and one wait set, which is never
- * rebuilt, and it ignores the messages. Ends by itself. */
+/* A loop at the rate in Hz of its argument: its minimum load on this rcl and this middleware, with the topics of a navigation.
+ * It subscribes to /tf and /odom and publishes the feedback of the navigation at 10 Hz. It has one thread and one wait set, which
+ * is never rebuilt, and it ignores the messages. Ends by itself. */
 #include <nav2_msgs/action/navigate_to_pose.h>
 #include <nav_msgs/msg/odometry.h>
 #include <rcl/rcl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <tf2_msgs/msg/tf_message.h>
 #include <time.h>
 
-#define PERIOD 10000000LL
 #define SECONDS 120LL
 
 static int64_t now(void)
@@ -30,6 +30,8 @@ static int subscribe(
 
 int main(int argc, const char ** argv)
 {
+  const int64_t rate = argc > 1 ? atoi(argv[1]) : 100;
+  const int64_t period = 1000000000LL / rate;
   rcl_init_options_t init = rcl_get_zero_initialized_init_options();
   rcl_context_t context = rcl_get_zero_initialized_context();
   rcl_node_t node = rcl_get_zero_initialized_node();
@@ -42,7 +44,7 @@ int main(int argc, const char ** argv)
     ROSIDL_GET_MSG_TYPE_SUPPORT(nav2_msgs, action, NavigateToPose_FeedbackMessage);
   if (
     rcl_init_options_init(&init, rcl_get_default_allocator()) != RCL_RET_OK ||
-    rcl_init(argc, argv, &init, &context) != RCL_RET_OK ||
+    rcl_init(0, NULL, &init, &context) != RCL_RET_OK ||
     rcl_node_init(&node, "loop", "", &context, &node_options) != RCL_RET_OK ||
     !subscribe(&subscriptions[0], &node, "/tf", ROSIDL_GET_MSG_TYPE_SUPPORT(tf2_msgs, msg, TFMessage)) ||
     !subscribe(&subscriptions[1], &node, "/odom", ROSIDL_GET_MSG_TYPE_SUPPORT(nav_msgs, msg, Odometry)) ||
@@ -60,9 +62,9 @@ int main(int argc, const char ** argv)
   puts("up");
   fflush(stdout);
   const int64_t start = now();
-  for (int64_t tick = 1; tick * PERIOD < SECONDS * 1000000000LL; ++tick) {
+  for (int64_t tick = 1; tick * period < SECONDS * 1000000000LL; ++tick) {
     int64_t left;
-    while ((left = start + tick * PERIOD - now()) > 0) {
+    while ((left = start + tick * period - now()) > 0) {
       if (rcl_wait_set_clear(&set) != RCL_RET_OK) {
         return 1;
       }
@@ -80,7 +82,7 @@ int main(int argc, const char ** argv)
         }
       }
     }
-    if (tick % 10 == 0 && rcl_publish(&publisher, said, NULL) != RCL_RET_OK) {
+    if (tick % (rate / 10) == 0 && rcl_publish(&publisher, said, NULL) != RCL_RET_OK) {
       return 1;
     }
   }
