@@ -147,7 +147,7 @@ def test_g3_lost_goal_request_of_an_earlier_goal_delays_no_cancel(stack_factory,
     lost = stack.navigation.send(2.0, 0.0, tree=path)
     assert lost.result()[0] == "ABORTED"
     # The cancel timeout is over, but the goal is not given up: that takes a minute.
-    stack.node.wait_for_line("goal did not stop in time")
+    stack.node.wait_for_line("goal not known to have stopped in time")
     controller.behaviour = Behaviour(duration=None)
     goal = stack.navigation.send(2.0, 0.0)
     wait_for(controller.executing, 10, "the controller to execute")

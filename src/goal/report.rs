@@ -111,21 +111,21 @@ impl fmt::Display for IncidentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::AcceptTimedOut => "goal request not answered in time",
-            Self::AcceptedLate => "goal accepted after its leaf was halted; cancelling it",
+            Self::AcceptedLate => "goal accepted after its leaf had ended; cancelling it",
             Self::AcceptedAfterGivingUp => "goal accepted after it was given up; cancelling it",
             Self::FoundAfterGivingUp => "goal still active after it was given up; cancelling it",
             Self::RetriedAfterGivingUp => "goal that was given up may still be executing; cancelling it again",
             Self::Adopted => "goal left by an earlier run of this node; cancelling it",
             Self::CancelRefused => "server rejected the cancel; sending it again",
             Self::NotPreempted => "server did not end the goal that a newer goal replaced; cancelling it",
-            Self::NotStoppedInTime => "goal did not stop in time; sending more cancels",
+            Self::NotStoppedInTime => "goal not known to have stopped in time; sending more cancels",
             Self::GaveUpStopping => "goal did not stop; given up, it may still be executing",
             Self::GaveUpDenied => {
                 "goal did not stop, and one of several servers does not know it; given up, it may still be executing"
             }
             Self::GaveUpUnanswered => "goal request not answered; given up",
-            Self::GaveUpUnreachable => "server did not return; its goal is given up until it does",
-            Self::ServerGone => "server left the graph or was replaced; cancelling its goal",
+            Self::GaveUpUnreachable => "server did not return; its goal is given up",
+            Self::ServerGone => "server left the graph or was replaced",
             Self::ResultTimedOut => "goal ran longer than allowed; cancelling it",
             Self::ResultLost => "goal ended or is unknown to its server; its result is not available",
             Self::CallTimedOut => "service did not answer in time",

@@ -445,7 +445,7 @@ mod tests {
             bench
                 .reports()
                 .iter()
-                .any(|report| report.contains("accepted after its leaf was halted"))
+                .any(|report| report.contains("accepted after its leaf had ended"))
         );
     }
 

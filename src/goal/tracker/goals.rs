@@ -199,12 +199,13 @@ impl<P> GoalTracker<P> {
         self.ended.iter().any(|(ended, _)| *ended == goal)
     }
 
-    /// The activation of a goal, while the goal is remembered.
+    /// The activation that started a goal, while the goal is remembered.
     pub(super) fn ticket_of(&self, goal: GoalId) -> Option<Ticket> {
         let ended = || self.ended.iter().find(|(ended, _)| *ended == goal);
+        let lost = || self.lost.iter().find(|lost| lost.goal == goal);
         match self.goals.get(&goal) {
-            Some(entry) => entry.ticket,
-            None => ended()?.1,
+            Some(entry) => entry.started_by,
+            None => ended().map_or_else(|| lost()?.started_by, |(_, started_by)| *started_by),
         }
     }
 
@@ -249,7 +250,7 @@ impl<P> GoalTracker<P> {
             if !entry.goal.is_over() {
                 continue;
             }
-            self.ended.push_back((goal, entry.ticket));
+            self.ended.push_back((goal, entry.started_by));
             if self.ended.len() > ENDED_REMEMBERED {
                 self.ended.pop_front();
             }

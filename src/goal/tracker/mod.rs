@@ -471,7 +471,9 @@ impl<P> GoalTracker<P> {
         self.may_adopt = false;
         self.leaves.clear();
         for goal in self.goals_in_order(|_| true) {
-            if let Some(entry) = self.goals.get_mut(&goal) {
+            if let Some(entry) = self.goals.get_mut(&goal)
+                && (entry.goal.phase().has_leaf() || entry.goal.phase() == Phase::Replaced)
+            {
                 entry.halted.get_or_insert(HaltReason::ShuttingDown);
             }
             self.withdraw_or(goal, GoalEvent::ShutDown { deadline }, now, out);
