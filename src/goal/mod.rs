@@ -55,7 +55,7 @@ pub use action::{ActionGoal, Found};
 pub use command::Command;
 pub use effect::{CancelTag, Effect, Notice, Outcome, Selection};
 pub use id::{GoalId, GoalIds, LinkId, ServerId, Ticket};
-pub use options::{AfterHalt, GoalOptions, UpdatePolicy};
+pub use options::{GoalOptions, UpdatePolicy};
 pub use report::{GoalIncident, IncidentKind, Severity};
 pub use server::{CancelAnswer, GoalTable, ResultAnswer, TableError};
 pub use service::{CallEvent, CallPhase, CallStep, CallVerdict, ServiceCall};

@@ -36,8 +36,6 @@ pub struct GoalOptions {
     pub give_up_timeout: Duration,
     /// The effect of an update on the goal that it replaces.
     pub update: UpdatePolicy,
-    /// Whether this goal waits for goals that are stopping on the same server.
-    pub after_halt: AfterHalt,
 }
 
 impl Default for GoalOptions {
@@ -53,7 +51,6 @@ impl Default for GoalOptions {
             result_poll: Duration::from_secs(5),
             give_up_timeout: Duration::from_secs(60),
             update: UpdatePolicy::ServerPreempts,
-            after_halt: AfterHalt::Wait,
         }
     }
 }
@@ -67,14 +64,4 @@ pub enum UpdatePolicy {
     ServerPreempts,
     /// The old goal is cancelled, and the new one is sent after its end. For servers that execute goals in parallel.
     CancelFirst,
-}
-
-/// Whether a start waits for goals of ours that are stopping on the same server (G5).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum AfterHalt {
-    /// Wait, RUNNING, until they have ended or their cancel timeout has passed.
-    #[default]
-    Wait,
-    /// Send at once, after their cancels.
-    Immediately,
 }

@@ -9,9 +9,8 @@ use proptest::{prop_assert, prop_assert_eq, proptest};
 
 use super::world::{Setup, World};
 use super::{
-    ActionGoal, AfterHalt, CancelCode, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalOptions,
-    GoalStatus, GoalTracker, Notice, Phase, ServerId, Stamp, Step, TerminalStatus, Ticket, UpdatePolicy,
-    WireEvent,
+    ActionGoal, CancelCode, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalOptions, GoalStatus,
+    GoalTracker, Notice, Phase, ServerId, Stamp, Step, TerminalStatus, Ticket, UpdatePolicy, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 
@@ -80,7 +79,7 @@ fn goal_event() -> impl Strategy<Value = GoalEvent> {
 /// A step of the random walk. Numbers select goals and tickets, known and unknown.
 #[derive(Clone, Copy, Debug)]
 enum RandomStep {
-    Start(u8, bool),
+    Start(u8),
     Update(u8),
     Halt(u8),
     Detach(u8),
@@ -129,7 +128,7 @@ fn random_step() -> impl Strategy<Value = RandomStep> {
         1 => cancel_code().prop_map(Answer::LeafCancel),
     ];
     prop_oneof![
-        4 => (any::<u8>(), any::<bool>()).prop_map(|(server, waits_after_halt)| RandomStep::Start(server, waits_after_halt)),
+        4 => any::<u8>().prop_map(RandomStep::Start),
         2 => any::<u8>().prop_map(RandomStep::Update),
         3 => any::<u8>().prop_map(RandomStep::Halt),
         1 => any::<u8>().prop_map(RandomStep::Detach),
@@ -191,20 +190,12 @@ impl Walk {
     fn step(&mut self, random_step: RandomStep, update: UpdatePolicy) {
         let leaf: Arc<str> = Arc::from("leaf");
         let command = match random_step {
-            RandomStep::Start(payload, waits_after_halt) => Command::Start {
+            RandomStep::Start(payload) => Command::Start {
                 ticket: self.new_ticket(),
                 server: SERVER,
                 leaf,
                 payload: u32::from(payload),
-                options: GoalOptions {
-                    update,
-                    after_halt: if waits_after_halt {
-                        AfterHalt::Wait
-                    } else {
-                        AfterHalt::Immediately
-                    },
-                    ..options()
-                },
+                options: GoalOptions { update, ..options() },
             },
             RandomStep::Update(choice) => Command::Update {
                 ticket: self.ticket(choice),

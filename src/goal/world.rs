@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{
-    AfterHalt, CancelCode, CancelTag, Command, Effect, GoalId, GoalIds, GoalOptions, GoalStatus, GoalTable,
-    GoalTracker, IncidentKind, Notice, Outcome, Phase, ResultAnswer, Selection, ServerId, Stamp,
-    TerminalStatus, Ticket, UpdatePolicy, WireEvent,
+    CancelCode, CancelTag, Command, Effect, GoalId, GoalIds, GoalOptions, GoalStatus, GoalTable, GoalTracker,
+    IncidentKind, Notice, Outcome, Phase, ResultAnswer, Selection, ServerId, Stamp, TerminalStatus, Ticket,
+    UpdatePolicy, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 
@@ -78,7 +78,6 @@ impl Setup {
             result_poll: Duration::from_secs(2),
             give_up_timeout: Duration::from_secs(2),
             update: self.update_policy,
-            after_halt: AfterHalt::Wait,
         }
     }
 

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use super::{Entry, GoalTracker, Lost};
 use crate::bt::Time;
-use crate::goal::{
-    ActionGoal, AfterHalt, Effect, Found, GoalEvent, GoalId, GoalStatus, IncidentKind, ServerId,
-};
+use crate::goal::{ActionGoal, Effect, Found, GoalEvent, GoalId, GoalStatus, IncidentKind, ServerId};
 
 /// Maximum number of adopted goals. A server may show any number; a later list shows the remaining ones after some of
 /// these have ended.
@@ -157,7 +155,6 @@ impl<P> GoalTracker<P> {
                 ticket: None,
                 started_by,
                 leaf: lost.map_or_else(|| Arc::from(""), |lost| lost.leaf),
-                after_halt: AfterHalt::Wait,
                 goal: adopted,
                 payload: None,
                 halted: None,

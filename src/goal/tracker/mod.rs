@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::{
-    ActionGoal, AfterHalt, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalIncident,
-    GoalOptions, IncidentKind, Notice, Outcome, Phase, ServerId, ServiceCall, Ticket, WireEvent,
+    ActionGoal, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalIncident, GoalOptions,
+    IncidentKind, Notice, Outcome, Phase, ServerId, ServiceCall, Ticket, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 use adoption::Adoption;
@@ -71,7 +71,6 @@ struct Entry<P> {
     /// The activation that started it, for reports. Kept when the goal was given up and found again.
     started_by: Option<Ticket>,
     leaf: Arc<str>,
-    after_halt: AfterHalt,
     goal: ActionGoal,
     /// `Some` until it is sent.
     payload: Option<P>,

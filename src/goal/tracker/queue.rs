@@ -5,8 +5,7 @@ use std::sync::Arc;
 use super::{Entry, GoalTracker, Leaf};
 use crate::bt::Time;
 use crate::goal::{
-    ActionGoal, AfterHalt, CallEvent, Effect, GoalEvent, GoalId, GoalOptions, Phase, ServerId, Ticket,
-    UpdatePolicy,
+    ActionGoal, CallEvent, Effect, GoalEvent, GoalId, GoalOptions, Phase, ServerId, Ticket, UpdatePolicy,
 };
 
 impl<P> GoalTracker<P> {
@@ -30,7 +29,6 @@ impl<P> GoalTracker<P> {
                 ticket: Some(ticket),
                 started_by: Some(ticket),
                 leaf,
-                after_halt: options.after_halt,
                 goal: ActionGoal::new(options, wait_until),
                 payload: Some(payload),
                 halted: None,
@@ -92,16 +90,11 @@ impl<P> GoalTracker<P> {
             self.apply_call(ticket, CallEvent::ServerBack, None, now, out);
         }
         let held_back = self.held_back_until(server, now);
-        let is_canceled = self.canceled_until(server, now).is_some();
         for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() == Phase::Absent)
         {
-            let wait = self
-                .goals
-                .get(&goal)
-                .is_some_and(|entry| entry.after_halt == AfterHalt::Wait);
             let event = match held_back {
-                Some(until) if wait || is_canceled => GoalEvent::Requeue { until },
-                _ => GoalEvent::ServerBack,
+                Some(until) => GoalEvent::Requeue { until },
+                None => GoalEvent::ServerBack,
             };
             self.apply(goal, event, None, now, out);
         }
@@ -122,26 +115,11 @@ impl<P> GoalTracker<P> {
             };
             let over = entry.goal.queued_until().is_none_or(|until| until <= now);
             let free = self.held_back_until(entry.server, now).is_none();
-            // An update that must not overtake the goal before it waits under any policy.
-            let impatient = entry.after_halt == AfterHalt::Immediately
-                && !self.has_predecessor(goal)
-                && self.canceled_until(entry.server, now).is_none();
-            if over || free || impatient {
+            if over || free {
                 let present = self.is_present(entry.server);
                 self.apply(goal, GoalEvent::Release { present }, None, now, out);
             }
         }
-    }
-
-    /// Whether another goal of the same activation is stopping.
-    pub(super) fn has_predecessor(&self, goal: GoalId) -> bool {
-        let ticket = self.goals.get(&goal).and_then(|entry| entry.ticket);
-        self.goals.iter().any(|(other, entry)| {
-            *other != goal
-                && ticket.is_some()
-                && entry.ticket == ticket
-                && entry.goal.holds_back_until().is_some()
-        })
     }
 
     /// Sends coalesced updates. An update waits while the goal before it is unanswered, and while the goal before that
@@ -214,8 +192,7 @@ mod tests {
     use super::super::rig::{Rig, options};
     use crate::bt::HaltReason;
     use crate::goal::{
-        AfterHalt, CancelCode, Command, GoalId, GoalOptions, GoalStatus, TerminalStatus, Ticket,
-        UpdatePolicy, WireEvent,
+        CancelCode, Command, GoalId, GoalOptions, GoalStatus, TerminalStatus, Ticket, UpdatePolicy, WireEvent,
     };
 
     const NOTHING: [&str; 0] = [];
@@ -248,49 +225,43 @@ mod tests {
 
     #[test]
     fn g5_a_goal_waits_for_the_answer_to_the_request_of_a_cancel_node() {
-        for after_halt in [AfterHalt::Wait, AfterHalt::Immediately] {
-            let options = GoalOptions {
-                after_halt,
-                ..options()
-            };
-            let mut rig = Rig::new();
-            let request = rig.cancel_server();
-            let _ = rig.start_with(2, options);
-            assert_eq!(rig.take_effects(), ["cancel others"]);
-            rig.server_canceled(request);
-            assert_eq!(rig.take_effects(), ["notify CancelAnswered([])", "send 2"]);
+        let mut rig = Rig::new();
+        let request = rig.cancel_server();
+        let _ = rig.start(2);
+        assert_eq!(rig.take_effects(), ["cancel others"]);
+        rig.server_canceled(request);
+        assert_eq!(rig.take_effects(), ["notify CancelAnswered([])", "send 2"]);
 
-            // The server does not answer.
-            let mut rig = Rig::new();
-            let _ = rig.cancel_server();
-            let _ = rig.start_with(2, options);
-            rig.advance(99);
-            assert_eq!(rig.take_effects(), ["cancel others"]);
-            rig.advance(1);
-            assert!(rig.take_effects().contains(&"send 2".to_owned()));
+        // The server does not answer.
+        let mut rig = Rig::new();
+        let _ = rig.cancel_server();
+        let _ = rig.start(2);
+        rig.advance(99);
+        assert_eq!(rig.take_effects(), ["cancel others"]);
+        rig.advance(1);
+        assert!(rig.take_effects().contains(&"send 2".to_owned()));
 
-            // All leaves were halted meanwhile.
-            let mut rig = Rig::new();
-            let request = rig.cancel_server();
-            rig.command(Command::HaltAll {
-                reason: HaltReason::Deactivated,
-            });
-            rig.command(Command::BeginSession);
-            let _ = rig.start_with(2, options);
-            assert_eq!(rig.take_effects(), ["cancel others"]);
-            rig.server_canceled(request);
-            assert_eq!(rig.take_effects(), ["send 2"]);
+        // All leaves were halted meanwhile.
+        let mut rig = Rig::new();
+        let request = rig.cancel_server();
+        rig.command(Command::HaltAll {
+            reason: HaltReason::Deactivated,
+        });
+        rig.command(Command::BeginSession);
+        let _ = rig.start(2);
+        assert_eq!(rig.take_effects(), ["cancel others"]);
+        rig.server_canceled(request);
+        assert_eq!(rig.take_effects(), ["send 2"]);
 
-            // Both wait for the server.
-            let mut rig = Rig::new();
-            rig.server_gone();
-            let _ = rig.start_with(2, options);
-            let request = rig.cancel_server();
-            rig.server_back();
-            assert_eq!(rig.take_effects(), ["cancel others"]);
-            rig.server_canceled(request);
-            assert_eq!(rig.take_effects(), ["notify CancelAnswered([])", "send 2"]);
-        }
+        // Both wait for the server.
+        let mut rig = Rig::new();
+        rig.server_gone();
+        let _ = rig.start(2);
+        let request = rig.cancel_server();
+        rig.server_back();
+        assert_eq!(rig.take_effects(), ["cancel others"]);
+        rig.server_canceled(request);
+        assert_eq!(rig.take_effects(), ["notify CancelAnswered([])", "send 2"]);
     }
 
     #[test]
@@ -396,21 +367,6 @@ mod tests {
         let goal = rig.sent_goal();
         rig.accept(goal);
         assert_eq!(rig.take_effects(), ["notify accepted", "request result"]);
-    }
-
-    #[test]
-    fn g5_a_leaf_may_choose_not_to_wait() {
-        let mut rig = Rig::new();
-        let (first, _) = rig.start_accepted(1);
-        rig.halt(first);
-        let _ = rig.start_with(
-            2,
-            GoalOptions {
-                after_halt: AfterHalt::Immediately,
-                ..options()
-            },
-        );
-        assert_eq!(rig.take_effects(), ["cancel #1", "send 2"]);
     }
 
     #[test]
@@ -844,7 +800,6 @@ mod tests {
             1,
             GoalOptions {
                 update: UpdatePolicy::CancelFirst,
-                after_halt: AfterHalt::Immediately,
                 ..options()
             },
         );
