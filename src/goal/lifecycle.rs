@@ -137,7 +137,6 @@ fn events(attempt: u32) -> Vec<(&'static str, GoalEvent)> {
             "cancel answered: unknown to one of several",
             cancel(CancelCode::UnknownToOne),
         ),
-        ("cancel failed", GoalEvent::CancelFailed),
         ("halt", GoalEvent::Halt),
         ("withdrawn", GoalEvent::Withdrawn),
         ("replaced", GoalEvent::Replace),

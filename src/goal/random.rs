@@ -10,7 +10,7 @@ use proptest::{prop_assert, prop_assert_eq, proptest};
 use super::world::{Setup, World};
 use super::{
     ActionGoal, CancelCode, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalOptions, GoalStatus,
-    GoalTracker, Notice, Phase, ServerId, Stamp, Step, TerminalStatus, Ticket, UpdatePolicy, WireEvent,
+    GoalTracker, Notice, Phase, ServerId, Step, TerminalStatus, Ticket, UpdatePolicy, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 
@@ -63,7 +63,6 @@ fn goal_event() -> impl Strategy<Value = GoalEvent> {
         terminal_status().prop_map(GoalEvent::Result),
         Just(GoalEvent::ResultUnknown),
         (0u32..5, cancel_code()).prop_map(|(attempt, code)| GoalEvent::CancelAnswered { attempt, code }),
-        Just(GoalEvent::CancelFailed),
         Just(GoalEvent::Halt),
         Just(GoalEvent::Withdrawn),
         Just(GoalEvent::Replace),
@@ -105,7 +104,6 @@ enum Answer {
     Result(TerminalStatus),
     ResultUnknown,
     Cancel(u32, CancelCode),
-    CancelFailed,
     Response,
     CallFailed,
     LeafCancel(CancelCode),
@@ -122,7 +120,6 @@ fn random_step() -> impl Strategy<Value = RandomStep> {
         2 => terminal_status().prop_map(Answer::Result),
         1 => Just(Answer::ResultUnknown),
         3 => (0u32..4, cancel_code()).prop_map(|(attempt, code)| Answer::Cancel(attempt, code)),
-        1 => Just(Answer::CancelFailed),
         1 => Just(Answer::Response),
         1 => Just(Answer::CallFailed),
         1 => cancel_code().prop_map(Answer::LeafCancel),
@@ -271,11 +268,7 @@ impl Walk {
             self.carry_out();
         }
         self.wire(match answer {
-            Answer::Accepted => WireEvent::Accepted {
-                server,
-                goal,
-                stamp: Stamp::ZERO,
-            },
+            Answer::Accepted => WireEvent::Accepted { server, goal },
             Answer::Rejected => WireEvent::Rejected { goal },
             Answer::SendFailed => WireEvent::SendFailed { goal },
             Answer::Feedback => WireEvent::Feedback { goal, payload: 1 },
@@ -297,9 +290,6 @@ impl Walk {
                 tag: CancelTag::Goal { goal, attempt },
                 code,
                 canceling: Vec::new(),
-            },
-            Answer::CancelFailed => WireEvent::CancelFailed {
-                tag: CancelTag::Goal { goal, attempt: 1 },
             },
             Answer::Response => WireEvent::Response { ticket, payload: 3 },
             Answer::CallFailed => WireEvent::CallFailed { ticket },

@@ -102,8 +102,6 @@ pub enum GoalEvent {
         /// The answer.
         code: CancelCode,
     },
-    /// A cancel request could not be sent. The next one is sent when it is due.
-    CancelFailed,
     /// The leaf was halted.
     Halt,
     /// The leaf was halted or the server vanished before the goal request left. The request is not sent.

@@ -1,6 +1,6 @@
 //! Messages of the transports to the GoalTracker.
 
-use super::{CancelCode, CancelTag, GoalId, GoalStatus, ServerId, Stamp, TerminalStatus, Ticket};
+use super::{CancelCode, CancelTag, GoalId, GoalStatus, ServerId, TerminalStatus, Ticket};
 
 /// An event from a server, or a failed transmission.
 ///
@@ -14,8 +14,6 @@ pub enum WireEvent<P> {
         server: ServerId,
         /// The goal.
         goal: GoalId,
-        /// The time of acceptance on the server's clock.
-        stamp: Stamp,
     },
     /// The server rejected the goal request.
     Rejected {
@@ -68,11 +66,6 @@ pub enum WireEvent<P> {
         code: CancelCode,
         /// The goals that the server cancels.
         canceling: Vec<GoalId>,
-    },
-    /// A cancel request could not be sent, or its answer could not be read.
-    CancelFailed {
-        /// The tag of the effect.
-        tag: CancelTag,
     },
     /// A service sent its response.
     Response {

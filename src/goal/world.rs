@@ -658,11 +658,7 @@ impl World {
                 }
             }
             Message::Accepted(goal) => {
-                self.wire(WireEvent::Accepted {
-                    server: SERVER,
-                    goal,
-                    stamp: Stamp::ZERO,
-                });
+                self.wire(WireEvent::Accepted { server: SERVER, goal });
             }
             Message::Rejected(goal) => self.wire(WireEvent::Rejected { goal }),
             Message::Canceled(goal, attempt, code) => self.wire(WireEvent::CancelAnswered {

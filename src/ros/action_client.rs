@@ -13,7 +13,7 @@ use super::interfaces::ActionTransport;
 use super::node::Group;
 use super::spin::Task;
 use super::{Caller, Lives, PendingRequests, RosError, RosNode};
-use crate::goal::{CancelCode, CancelTag, GoalId, GoalStatus, Selection, ServerId, Stamp, WireEvent};
+use crate::goal::{CancelCode, CancelTag, GoalId, GoalStatus, Selection, ServerId, WireEvent};
 use crate::nav::{Form, Payload};
 
 use super::interfaces::ActionCodec;
@@ -168,15 +168,9 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         lock(&self.ours).insert(goal, form);
         let (inputs, server) = (self.inputs.clone(), self.server);
         self.send_goal.call(key(goal), &request, move |answer| {
-            // A failed answer gives no information about the goal: the request stays unanswered.
-            let Ok(answer) = answer else { return };
-            let (accepted, stamp) = C::Wire::destructure_goal_response_msg(answer);
+            let (accepted, _) = C::Wire::destructure_goal_response_msg(answer);
             inputs.wire(if accepted {
-                WireEvent::Accepted {
-                    server,
-                    goal,
-                    stamp: Stamp::from_wire(stamp),
-                }
+                WireEvent::Accepted { server, goal }
             } else {
                 WireEvent::Rejected { goal }
             });
@@ -197,9 +191,6 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         let inputs = self.inputs.clone();
         let service = format!("{}/_action/cancel_goal", self.name);
         self.cancel_goal.call(key, &request, move |answer| {
-            let Ok(answer) = answer else {
-                return inputs.wire(WireEvent::CancelFailed { tag });
-            };
             let code = cancel_code(selection, &answer);
             let canceling = answer.goals_canceling.iter();
             let canceling = canceling
@@ -226,7 +217,6 @@ impl<C: ActionCodec> ActionTransport for ActionClient<C> {
         // No leaf reads the result of a goal that was found and not sent.
         let form = lock(&self.ours).get(&goal).copied().unwrap_or_default();
         self.get_result.call(key(goal), &request, move |answer| {
-            let Ok(answer) = answer else { return };
             let (status, result) = C::Wire::destructure_result_response_msg(answer);
             if let Some(end) = GoalStatus::from_wire(status).end() {
                 let payload = C::result(result, form);
@@ -293,6 +283,7 @@ pub(super) fn cancel_code(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::goal::Stamp;
 
     #[test]
     fn a_cancel_that_cancels_no_goal_is_rejected() {

@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::{PendingRequests, Probe, RosError};
 
-pub(super) type Answer<R> = Result<R, RosError>;
 /// Sends a request, and returns its number.
 type Sender = Box<dyn Fn(&dyn std::any::Any) -> Result<i64, RosError> + Send + Sync>;
-type Done<R> = Box<dyn FnOnce(Answer<R>) + Send>;
+type Done<R> = Box<dyn FnOnce(R) + Send>;
 
 /// The number of unanswered requests of one client at which a new goal or call is refused: each is kept until its answer
 /// comes.
@@ -68,7 +67,7 @@ impl<R: 'static> Caller<R> {
             // Not under the lock, because `done` may send another request.
             let done = lock(&pending).take_answered(number);
             if let Some(done) = done {
-                done(Ok(answer));
+                done(answer);
             }
         }
     }
@@ -82,7 +81,7 @@ impl<R: 'static> Caller<R> {
         &self,
         key: u64,
         request: &Q,
-        done: impl FnOnce(Answer<R>) + Send + 'static,
+        done: impl FnOnce(R) + Send + 'static,
     ) -> Result<(), RosError> {
         // Under the lock: the answer may arrive before the number is stored.
         let mut pending = lock(&self.pending);
@@ -335,7 +334,7 @@ mod tests {
             let told = Arc::clone(&told);
             caller
                 .call(key, &(), move |answer| {
-                    told.lock().unwrap().push((key, answer.unwrap()));
+                    told.lock().unwrap().push((key, answer));
                 })
                 .unwrap();
         }

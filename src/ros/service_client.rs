@@ -36,12 +36,9 @@ impl<C: ServiceCodec> ServiceTransport for ServiceClient<C> {
         let inputs = self.inputs.clone();
         let (request, form) = C::request(payload)?;
         self.caller.call(ticket.0, &request, move |answer| {
-            inputs.wire(match answer {
-                Ok(answer) => WireEvent::Response {
-                    ticket,
-                    payload: C::response(answer, form),
-                },
-                Err(_) => WireEvent::CallFailed { ticket },
+            inputs.wire(WireEvent::Response {
+                ticket,
+                payload: C::response(answer, form),
             });
         })
     }

@@ -279,7 +279,7 @@ mod tests {
     use super::super::rig::{Rig, SERVER, options};
     use crate::bt::HaltReason;
     use crate::goal::{
-        CancelCode, Command, GoalId, GoalOptions, GoalStatus, Phase, Stamp, TerminalStatus, WireEvent,
+        CancelCode, Command, GoalId, GoalOptions, GoalStatus, Phase, TerminalStatus, WireEvent,
     };
     use std::time::Duration;
 
@@ -795,11 +795,7 @@ mod tests {
     fn a_duplicate_answer_counts_once() {
         let mut rig = Rig::new();
         let (_, goal) = rig.start_accepted(7);
-        rig.wire(WireEvent::Accepted {
-            server: SERVER,
-            goal,
-            stamp: Stamp::ZERO,
-        });
+        rig.wire(WireEvent::Accepted { server: SERVER, goal });
         rig.wire(WireEvent::Rejected { goal });
         assert_eq!(rig.take_effects(), NOTHING);
         rig.result(goal, TerminalStatus::Succeeded);

@@ -283,12 +283,6 @@ impl<P> GoalTracker<P> {
                 let outcome = Outcome::CancelAnswered(own.map(|goal| self.ticket_of(*goal)).collect());
                 self.apply_call(ticket, CallEvent::Response, Some(outcome), now, out);
             }
-            WireEvent::CancelFailed {
-                tag: CancelTag::Goal { goal, .. },
-            } => self.apply(goal, GoalEvent::CancelFailed, None, now, out),
-            WireEvent::CancelFailed {
-                tag: CancelTag::Leaf(ticket),
-            } => self.apply_call(ticket, CallEvent::Failed, None, now, out),
             WireEvent::Response { ticket, payload } => self.apply_call(
                 ticket,
                 CallEvent::Response,

@@ -7,7 +7,7 @@ use super::{Counters, GoalTracker};
 use crate::bt::{HaltReason, Time};
 use crate::goal::{
     CancelCode, CancelTag, Command, Effect, GoalId, GoalIds, GoalOptions, GoalStatus, Notice, ServerId,
-    Stamp, TerminalStatus, Ticket, WireEvent,
+    TerminalStatus, Ticket, WireEvent,
 };
 
 /// A GoalTracker, its clock in milliseconds, and its effects.
@@ -118,11 +118,7 @@ impl Rig {
     }
 
     pub(super) fn accept(&mut self, goal: GoalId) {
-        self.wire(WireEvent::Accepted {
-            server: SERVER,
-            goal,
-            stamp: Stamp::ZERO,
-        });
+        self.wire(WireEvent::Accepted { server: SERVER, goal });
     }
 
     pub(super) fn status(&mut self, goals: &[(GoalId, GoalStatus)]) {

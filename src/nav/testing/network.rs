@@ -525,8 +525,7 @@ impl Network {
                     self.wire(WireEvent::Rejected { goal });
                 } else {
                     self.accept(server, goal);
-                    let stamp = self.goal_stamp();
-                    self.wire(WireEvent::Accepted { server, goal, stamp });
+                    self.wire(WireEvent::Accepted { server, goal });
                     self.tell_status(server);
                 }
             }

@@ -3,7 +3,7 @@
 use super::owner::Owner;
 use super::panics::attempt;
 use crate::bt::Time;
-use crate::goal::{Effect, GoalIncident, Notice, ServerId, Severity, WireEvent};
+use crate::goal::{CancelTag, Effect, GoalIncident, Notice, ServerId, Severity, WireEvent};
 use crate::nav::Payload;
 use crate::ros::RosError;
 use crate::ros::goals_view::GoalsView;
@@ -53,7 +53,10 @@ impl Owner {
                 };
                 if let Err(error) = sent {
                     self.say_unsent(server, "cancel", &error);
-                    failures.push(WireEvent::CancelFailed { tag });
+                    // The next cancel of a goal is sent when it is due.
+                    if let CancelTag::Leaf(ticket) = tag {
+                        failures.push(WireEvent::CallFailed { ticket });
+                    }
                 }
             }
             Effect::RequestResult { server, goal } => {

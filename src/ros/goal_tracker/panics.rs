@@ -31,7 +31,11 @@ pub(super) fn attempt(
 ) -> Option<WireEvent<Payload>> {
     let (what, failure) = match &effect {
         Effect::SendGoal { goal, .. } => ("a goal request", Some(WireEvent::SendFailed { goal: *goal })),
-        Effect::SendCancel { tag, .. } => ("a cancel", Some(WireEvent::CancelFailed { tag: *tag })),
+        Effect::SendCancel {
+            tag: CancelTag::Leaf(ticket),
+            ..
+        } => ("a cancel", Some(WireEvent::CallFailed { ticket: *ticket })),
+        Effect::SendCancel { .. } => ("a cancel", None),
         Effect::CallService { ticket, .. } => ("a request", Some(WireEvent::CallFailed { ticket: *ticket })),
         Effect::RequestResult { .. } => ("a request for a result", None),
         Effect::ForgetCall { .. } | Effect::ForgetGoal { .. } => ("the end of a request", None),
@@ -155,7 +159,7 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
 
     use super::*;
-    use crate::goal::{GoalStatus, Stamp};
+    use crate::goal::GoalStatus;
     use crate::ros::spin::Task;
     use crate::ros::{PendingRequests, RosError};
 
@@ -236,7 +240,6 @@ mod tests {
         let accepted = WireEvent::Accepted {
             server: SERVER,
             goal: id(4),
-            stamp: Stamp::ZERO,
         };
         inputs.send(Input::Wire(accepted)).unwrap();
         inputs.send(Input::End).unwrap();
