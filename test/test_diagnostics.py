@@ -75,7 +75,7 @@ def test_g3_a_goal_that_does_not_stop_is_reported_until_it_ends(diagnosed):
     wait_for(controller.executing, 10, "the controller to execute")
     reader.wait("goals", OK, "1 goal")
     goal.cancel()
-    late = reader.wait("goals", WARN, "did not stop in time")
+    late = reader.wait("goals", WARN, "not known to have stopped in time")
     running = controller.seen("accepted")[0].goal.hex()
     for status in (late, reader.wait("goals", ERROR, "was given up")):
         assert "follow_path" in status.message and "FollowPath" in status.message

@@ -89,7 +89,7 @@ def test_g8_result_names_a_controller_that_does_not_stop(stack, how):
     assert seconds < 3.0
     status, result = goal.result()
     assert (status, result.error_code) == ("ABORTED", 9003)
-    assert "did not stop in time: follow_path: goal of FollowPath" in result.error_msg
+    assert "not known to have stopped in time: follow_path: goal of FollowPath" in result.error_msg
 
 
 def test_g8_goal_whose_tree_is_loading_at_shutdown_is_aborted(stack_factory, tmp_path):

@@ -131,6 +131,18 @@ def test_g8_process_ends_although_a_thread_stalls(fail):
     assert len(stack.robot.controller.cancelled()) == 1
 
 
+@pytest.mark.alone
+@pytest.mark.timeout(1600)
+def test_g8_result_of_a_shutdown_that_cannot_send_does_not_say_that_the_goal_never_started(fail):
+    stack, goal = fail("goal-tracker", fault="hang")
+    stack.node.interrupt()
+    status, result = goal.result(10.0)
+    assert status == "ABORTED"
+    assert result.error_msg.endswith("if it started, the robot may still move"), stack.node.output
+    # The guardian sends the cancel that the node could not send.
+    wait_for(lambda: stack.robot.executing() == 0, 20.0, "every goal to end")
+
+
 def interrupt_slowly(stack):
     """Sends SIGINT, and returns while the robot is stopping."""
     stack.robot.controller.behaviour.stop_delay = 1.0

@@ -28,7 +28,7 @@ pub struct GoalIncident {
 pub enum IncidentKind {
     /// The server did not answer the goal request in time.
     AcceptTimedOut,
-    /// A goal was accepted after its leaf was halted; it is being cancelled.
+    /// A goal was accepted after its leaf had ended; it is being cancelled.
     AcceptedLate,
     /// A goal was accepted after it had been given up; it is being cancelled.
     AcceptedAfterGivingUp,
@@ -43,7 +43,7 @@ pub enum IncidentKind {
     CancelRefused,
     /// The server did not end a goal that a newer one replaced; it is being cancelled.
     NotPreempted,
-    /// A goal did not stop within its cancel timeout; the next goal no longer waits for it.
+    /// A goal is not known to have stopped within its cancel timeout; the next goal no longer waits for it.
     NotStoppedInTime,
     /// A goal did not stop and executes as far as is known; it was given up.
     GaveUpStopping,
@@ -118,10 +118,10 @@ impl fmt::Display for IncidentKind {
             Self::Adopted => "goal left by an earlier run of this node; cancelling it",
             Self::CancelRefused => "server rejected the cancel; sending it again",
             Self::NotPreempted => "server did not end the goal that a newer goal replaced; cancelling it",
-            Self::NotStoppedInTime => "goal not known to have stopped in time; sending more cancels",
+            Self::NotStoppedInTime => "goal not known to have stopped in time; it will be cancelled until it has",
             Self::GaveUpStopping => "goal did not stop; given up, it may still be executing",
             Self::GaveUpDenied => {
-                "goal did not stop, and one of several servers does not know it; given up, it may still be executing"
+                "goal not known to have stopped, and one of several servers does not know it; given up, it may still be executing"
             }
             Self::GaveUpUnanswered => "goal request not answered; given up",
             Self::GaveUpUnreachable => "server did not return; its goal is given up",

@@ -126,7 +126,7 @@ impl NavigationResult {
             if !self.error_message.is_empty() {
                 self.error_message += "; ";
             }
-            self.error_message += "did not stop in time: ";
+            self.error_message += "not known to have stopped in time: ";
             self.error_message += &still_active.join("; ");
         }
         self

@@ -327,7 +327,7 @@ fn g3_the_client_of_a_tree_that_has_ended_reads_what_did_not_stop_behind_why_it_
     assert_eq!((ending, code), (TerminalStatus::Aborted, 9103));
     assert_eq!(
         message,
-        "the tree failed without an error code; did not stop in time: turn Canceling"
+        "the tree failed without an error code; not known to have stopped in time: turn Canceling"
     );
 }
 
@@ -347,7 +347,7 @@ fn the_error_code_of_a_failed_tree_stays_when_goals_do_not_stop() {
     let [(_, ending, code, message)] = rig.told().try_into().unwrap();
     assert_eq!((ending, code), (TerminalStatus::Aborted, 105));
     assert!(
-        message.ends_with("; did not stop in time: turn Canceling"),
+        message.ends_with("; not known to have stopped in time: turn Canceling"),
         "{message}"
     );
 }
@@ -539,7 +539,7 @@ fn g3_a_goal_that_was_given_up_early_is_named_to_the_client() {
     rig.ticks(60);
     let [(_, ending, code, message)] = rig.told().try_into().unwrap();
     assert_eq!((ending, code), (TerminalStatus::Canceled, 9103));
-    assert_eq!(message, "did not stop in time: turn given up");
+    assert_eq!(message, "not known to have stopped in time: turn given up");
     // It does not belong to a later session, whose client gets no report of it.
     rig.goal(2, &tree("<AlwaysSuccess/>"));
     rig.ticks(1);

@@ -85,7 +85,7 @@ fn g3_a_client_is_told_canceled_when_the_job_of_its_tree_has_ended() {
     assert_eq!(braking.told(), [canceled(1, 0, "")]);
 }
 
-const LEFT: &str = "did not stop in time: job of arm (cancelled, not ended)";
+const LEFT: &str = "not known to have stopped in time: job of arm (cancelled, not ended)";
 
 #[test]
 fn g3_a_job_that_does_not_end_in_time_is_named_to_the_client() {

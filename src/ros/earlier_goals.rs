@@ -14,7 +14,7 @@ use r2r::{QosProfile, action_msgs};
 use super::goal_tracker::guarded;
 use super::interfaces::knows_action;
 use super::rcl::{Context, Node, Subscription};
-use super::{Endpoints, RosError, arguments, is_name};
+use super::{Endpoints, RosError, RosHandle, arguments, is_name};
 use crate::goal::{GoalId, GoalStatus};
 use crate::robot_name;
 
@@ -281,14 +281,12 @@ fn open_for_searchers(name: &str, type_name: &str, marks: &[u32]) {
             continue;
         }
         robot_name::with(searcher.robot.as_ref(), || {
-            // `name` is the name on the graph, and the node would apply its remap rules to it once more.
-            let renamed = searcher.endpoints.ros().topic(name);
-            let obstacle = if renamed != name {
-                format!("a remap rule of this node makes it {renamed}")
-            } else if !knows_action(type_name, true) {
-                format!("this build has no {type_name}")
-            } else {
-                return searcher.endpoints.open_action(name, type_name);
+            let obstacle = match remapped_part(searcher.endpoints.ros(), name) {
+                // A tree uses the server under another name, so the GoalTracker finds the goal.
+                Some(_) if searcher.endpoints.has_action(name) => return,
+                Some((part, mapped)) => format!("a remap rule of this node makes {part} {mapped}"),
+                None if !knows_action(type_name, true) => format!("this build has no {type_name}"),
+                None => return searcher.endpoints.open_action(name, type_name),
             };
             tracing::error!(
                 "{name}: a goal of an earlier run executes there and is not cancelled: {obstacle}; cancel it with \
@@ -296,6 +294,19 @@ fn open_for_searchers(name: &str, type_name: &str, marks: &[u32]) {
             );
         });
     }
+}
+
+/// The part of an action that the node would not open under its name on the graph, and what it would open instead: the
+/// node applies its remap rules once more.
+fn remapped_part(ros: &RosHandle, name: &str) -> Option<(String, String)> {
+    let part = |part: &str| format!("{name}/_action/{part}");
+    let mapped = [
+        (name.to_owned(), ros.topic(name)),
+        (part("send_goal"), ros.action_service(name, "send_goal")),
+        (part("cancel_goal"), ros.action_service(name, "cancel_goal")),
+        (part("status"), ros.topic(&part("status"))),
+    ];
+    mapped.into_iter().find(|(part, mapped)| part != mapped)
 }
 
 /// The marks of the active goals.

@@ -80,9 +80,9 @@ impl Endpoints {
         self.adopt.is_some()
     }
 
-    /// Whether an action server with this full name is open.
+    /// Whether the action server with this name on the graph is open.
     pub(super) fn has_action(&self, name: &str) -> bool {
-        let server = self.ros().server(EndpointKind::Action, name);
+        let server = format!("{name}/_action/send_goal");
         let table = self.lock();
         let mut open = table.servers.keys();
         open.any(|(kind, full_name, _)| (*kind, full_name) == (EndpointKind::Action, &server))

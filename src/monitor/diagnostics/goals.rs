@@ -42,7 +42,7 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
             IncidentKind::GaveUpUnreachable => (Level::Warn, "was lost with its server"),
             IncidentKind::GaveUpDenied => (
                 Level::Error,
-                "did not stop, and one of several servers does not know it,",
+                "is not known to have stopped, and one of several servers does not know it,",
             ),
             _ => (Level::Error, "did not stop"),
         };
@@ -54,7 +54,10 @@ pub(super) fn status(seen: &GoalsSeen) -> Condition {
     }
     for (goal, server) in seen.live.iter().filter(|(goal, _)| late(goal)) {
         let goal = words(server, &goal.leaf, goal.goal);
-        condition.find(Level::Warn, format!("{goal} did not stop in time"));
+        condition.find(
+            Level::Warn,
+            format!("{goal} is not known to have stopped in time"),
+        );
         named.push(("not stopped in time", goal));
     }
     for (goal, server) in seen.live.iter().filter(|(goal, _)| unreachable(goal)) {
@@ -171,7 +174,8 @@ mod tests {
             late.message
         );
         assert!(
-            late.message.ends_with("of Drive/FollowPath did not stop in time"),
+            late.message
+                .ends_with("of Drive/FollowPath is not known to have stopped in time"),
             "{}",
             late.message
         );

@@ -368,6 +368,12 @@ impl Process {
                 robot.state = State::Ended;
                 return;
             }
+            // The limit of a single robot would abort the process while the other robots shut down. The process has its
+            // own.
+            State::Ending(_) if self.is_ending => {
+                robot.state = State::Ending(None);
+                return;
+            }
             other => {
                 robot.state = other;
                 return;

@@ -10,6 +10,9 @@ use crate::ros::lifecycle::{LifecycleState, Transition};
 
 /// Time for the destruction of the remaining parts at the end of the process.
 pub(super) const TEARDOWN: Duration = Duration::from_secs(3);
+/// Error message for goals without a result if the shutdown did not finish in time.
+const UNSENT: &str = "the node shut down before this goal started, or before its result could be sent: if it started, the robot may still move";
+
 /// Time limits of the shutdown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShutdownTimeouts {
@@ -78,13 +81,15 @@ impl Node {
         while started.elapsed() < timeouts.all && !is_over() {
             std::thread::sleep(Duration::from_millis(2));
         }
+        let is_over = is_over();
         for job in self.jobs.give_up() {
             tracing::error!("job still running at the end of the node: {job}");
         }
-        // The tick thread has answered its clients. Goals that are just being accepted, and goals of a tree that is
-        // blocked by a leaf, must not wait for it.
+        // The tick thread has answered its clients. Goals that are just being accepted, goals of a tree that is blocked by
+        // a leaf, and results behind a send that the middleware blocks, must not wait for it.
         let reason = match halted.try_wait() {
-            Ok(()) => SHUT,
+            Ok(()) if is_over => SHUT,
+            Ok(()) => UNSENT,
             Err(Unacknowledged::NotYet) => "the node shut down while a leaf blocked the tick thread",
             Err(Unacknowledged::Never) => "the node shut down after its tick thread had ended",
         };

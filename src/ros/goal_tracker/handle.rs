@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::input::{Input, InputSender};
 use super::outbox::Outbox;
 use crate::bt::HaltReason;
-use crate::goal::{Command, Phase, ServerId, Ticket};
+use crate::goal::{Command, IncidentKind, Phase, ServerId, Ticket};
 use crate::ros::goals_view::{GoalsBoard, GoalsView};
 use crate::ros::guardian::GuardedGoals;
 use crate::ros::servers_board::{KnownServer, ServersBoard};
@@ -160,7 +160,13 @@ impl GoalTrackerHandle {
         let abandoned = view.abandoned.iter();
         let abandoned = abandoned
             .filter(|(goal, _)| goal.is_left_by(&of_session))
-            .map(|(goal, server)| format!("{server}: goal of {} (given up)", goal.leaf));
+            .map(|(goal, server)| {
+                let state = match goal.what {
+                    IncidentKind::GaveUpUnanswered => "its request was never answered, given up",
+                    _ => "given up",
+                };
+                format!("{server}: goal of {} ({state})", goal.leaf)
+            });
         view.live
             .iter()
             .zip(&view.servers)
@@ -197,7 +203,7 @@ fn words(phase: Phase) -> &'static str {
         Phase::Executing => "executing",
         Phase::Finishing => "waiting for its result",
         Phase::Replaced => "replaced by a newer goal",
-        Phase::CancelPending => "cancelled, but not accepted yet",
+        Phase::CancelPending => "its request was not answered, and it is to be cancelled",
         Phase::Canceling => "being cancelled",
         Phase::Unreachable => "server gone",
         Phase::Ended => "over",

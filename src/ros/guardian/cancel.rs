@@ -283,6 +283,7 @@ impl Canceller {
             let service = self.services.get(goal.service).map_or("?", |service| service);
             let reason = match goal.requests {
                 _ if goal.was_refused => "the server rejected the cancel",
+                _ if goal.unknown_since.is_some() => "the server does not know it",
                 0 => "the server was not found",
                 _ => "the server did not answer",
             };
