@@ -102,7 +102,7 @@ impl Handle {
     }
 
     /// Refuses goals from now on. This includes goals which were admitted and have not started: their clients get the
-    /// result at once (guarantee G8). [`Handle::stop`] includes this call.
+    /// result at once (guarantee G8).
     pub fn shut(&self) {
         refuse(self.queue.shut());
     }
