@@ -81,7 +81,8 @@ def test_g8_all_goals_are_cancelled_after_a_thread_failed(fail, thread, cause):
     wait_for(lambda: stack.robot.executing() == 0, 10.0, "every goal to end")
     status, result = goal.result(5.0)
     assert status == "ABORTED"
-    # No client is told of the end before the robot is told to stop.
+    # No client is told of the end before the robot is told to stop. The callback follows the result.
+    wait_for(lambda: goal.ended, 5.0, "the time of the result")
     assert goal.ended > controller.seen("cancel")[0].time, stack.node.output
     if thread == "tick":
         assert result.error_msg == "the node shut down after its tick thread had ended"

@@ -31,7 +31,7 @@ impl CallPhase {
 pub enum CallEvent {
     /// The server answered.
     Response,
-    /// The request could not be sent, or its answer could not be read.
+    /// The request could not be sent.
     Failed,
     /// The leaf was halted. A sent request cannot be withdrawn and may still have its effect.
     Halt,

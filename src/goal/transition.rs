@@ -52,6 +52,11 @@ impl Phase {
         )
     }
 
+    /// Whether a halt of the leaf stops the goal: nothing else has begun to.
+    pub fn is_halted_with_leaf(self) -> bool {
+        self.has_leaf() || self == Self::Replaced
+    }
+
     /// Whether a reachable server may be executing the goal.
     pub fn may_execute(self) -> bool {
         matches!(

@@ -20,8 +20,8 @@ pub enum WireEvent<P> {
         /// The goal.
         goal: GoalId,
     },
-    /// The goal request could not be sent, or its answer could not be read. Only if the server certainly never received
-    /// it; otherwise the transport sends no event.
+    /// The goal request could not be sent. Only if the server certainly never received it; otherwise the transport sends
+    /// no event.
     SendFailed {
         /// The goal.
         goal: GoalId,
@@ -74,7 +74,7 @@ pub enum WireEvent<P> {
         /// The response.
         payload: P,
     },
-    /// A service request could not be sent, or its answer could not be read.
+    /// A request of a service leaf or of a Cancel node could not be sent.
     CallFailed {
         /// The ticket of the effect.
         ticket: Ticket,

@@ -180,7 +180,7 @@ impl Ros {
     }
 }
 
-/// The group of the subscription of /clock. The groups of servers and topics are counted from 0.
+/// The group of the subscription of /clock. The groups of servers and topics count up from 1.
 const CLOCK_GROUP: Group = Group(u32::MAX);
 
 fn listen_to_clock(handle: &RosHandle, clock: &Clock, transforms: &TransformBuffer, qos: QosProfile) {

@@ -1,4 +1,4 @@
-"""Builds minimal nodes in C (`empty_node.c`, `tick_loop.c`) with the ROS 2 of the environment."""
+"""Builds minimal nodes in C (the `.c` files of this folder) with the ROS 2 of the environment."""
 
 import os
 import subprocess

@@ -16,51 +16,32 @@ static const char * name(const char * kind, int number)
   return text;
 }
 
-/* Creates a node with its entities, which stay until the process ends. */
+/* Creates entities of a kind, which stay until the process ends. */
+#define CREATE(KIND, COUNT, TYPE) \
+  for (int i = 0; i < (COUNT); ++i) { \
+    const rcl_##KIND##_options_t options = rcl_##KIND##_get_default_options(); \
+    rcl_##KIND##_t * entity = malloc(sizeof(*entity)); \
+    *entity = rcl_get_zero_initialized_##KIND(); \
+    if (rcl_##KIND##_init(entity, node, TYPE, name(#KIND, i), &options) != RCL_RET_OK) { \
+      return 0; \
+    } \
+  }
+
+/* Creates a node with its entities. */
 static int create(rcl_context_t * context, int number, const int counts[])
 {
   const rosidl_message_type_support_t * message = ROSIDL_GET_MSG_TYPE_SUPPORT(std_msgs, msg, String);
   const rosidl_service_type_support_t * service = ROSIDL_GET_SRV_TYPE_SUPPORT(std_srvs, srv, Trigger);
-  const rcl_node_options_t node_options = rcl_node_get_default_options();
-  const rcl_publisher_options_t publisher_options = rcl_publisher_get_default_options();
-  const rcl_subscription_options_t subscription_options = rcl_subscription_get_default_options();
-  const rcl_service_options_t service_options = rcl_service_get_default_options();
-  const rcl_client_options_t client_options = rcl_client_get_default_options();
+  const rcl_node_options_t options = rcl_node_get_default_options();
   rcl_node_t * node = malloc(sizeof(*node));
   *node = rcl_get_zero_initialized_node();
-  if (rcl_node_init(node, "robot", name("r", number), context, &node_options) != RCL_RET_OK) {
+  if (rcl_node_init(node, "robot", name("r", number), context, &options) != RCL_RET_OK) {
     return 0;
   }
-  for (int i = 0; i < counts[PUBLISHERS]; ++i) {
-    rcl_publisher_t * entity = malloc(sizeof(*entity));
-    *entity = rcl_get_zero_initialized_publisher();
-    if (rcl_publisher_init(entity, node, message, name("publisher", i), &publisher_options) != RCL_RET_OK) {
-      return 0;
-    }
-  }
-  for (int i = 0; i < counts[SUBSCRIPTIONS]; ++i) {
-    rcl_subscription_t * entity = malloc(sizeof(*entity));
-    *entity = rcl_get_zero_initialized_subscription();
-    if (
-      rcl_subscription_init(entity, node, message, name("subscription", i), &subscription_options) != RCL_RET_OK)
-    {
-      return 0;
-    }
-  }
-  for (int i = 0; i < counts[SERVICES]; ++i) {
-    rcl_service_t * entity = malloc(sizeof(*entity));
-    *entity = rcl_get_zero_initialized_service();
-    if (rcl_service_init(entity, node, service, name("service", i), &service_options) != RCL_RET_OK) {
-      return 0;
-    }
-  }
-  for (int i = 0; i < counts[CLIENTS]; ++i) {
-    rcl_client_t * entity = malloc(sizeof(*entity));
-    *entity = rcl_get_zero_initialized_client();
-    if (rcl_client_init(entity, node, service, name("client", i), &client_options) != RCL_RET_OK) {
-      return 0;
-    }
-  }
+  CREATE(publisher, counts[PUBLISHERS], message)
+  CREATE(subscription, counts[SUBSCRIPTIONS], message)
+  CREATE(service, counts[SERVICES], service)
+  CREATE(client, counts[CLIENTS], service)
   return 1;
 }
 

@@ -133,17 +133,17 @@ def further_empty_robot(domain, say):
 
 def tick_loops(domain, effort, say):
     """Minimum load of ticks at 100 Hz, and of no ticks: a node in C with the topics of a navigation, which ignores the messages.
-    It publishes at 10 Hz: the feedback, or without ticks the heartbeat of a bond."""
+    It publishes at 10 Hz: the feedback, or without ticks the heartbeat of a bond. Returns the load by the rate of the loop."""
     servers = [("follow_path", "FollowPath", "stay")]
     with MeasuredSystem(domain, servers, program=None) as system:
         os.environ["ROS_DOMAIN_ID"] = str(domain)
         system.until(system.follow_path.is_ready, 20.0, "the server")
         goal = system.follow_path.send(FollowPath.Goal())
         system.until(lambda: goal.accepted, 10.0, "answer of the server")
-        found = []
+        found = {}
         for rate in (100, 10):
             with _c_node("tick_loop", ("tf2_msgs", "nav_msgs", "nav2_msgs"), [rate]) as pid:
                 time.sleep(effort.settling)
                 say(f"a loop in C with the same topics at {rate} Hz, {effort.window:.0f} s")
-                found.append(processor(pid, effort.window)[0])
+                found[rate] = processor(pid, effort.window)[0]
         return found

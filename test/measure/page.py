@@ -84,7 +84,7 @@ def rows(found):
     if "baseline" in found:
         text = "an empty node in C on the same rcl and middleware: resident / proportional / private"
         yield Row(text, _memory(found["baseline"]), "baseline")
-        for rate, used in zip((100, 10), found["tick loops"]):
+        for rate, used in found["tick loops"].items():
             text = f"a loop in C at {rate} Hz that ignores the same topics: processor (% of a core)"
             yield Row(text, f"{used:.2f}", "baseline")
     if "further empty robot" in found:

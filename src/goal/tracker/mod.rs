@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::{
     ActionGoal, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalIncident, GoalOptions,
-    IncidentKind, Notice, Outcome, Phase, ServerId, ServiceCall, Ticket, WireEvent,
+    IncidentKind, Notice, Outcome, ServerId, ServiceCall, Ticket, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 use adoption::Adoption;
@@ -327,7 +327,7 @@ impl<P> GoalTracker<P> {
             .min()
     }
 
-    /// Goals that have not ended, oldest first. A goal whose server vanished has [`Phase::Unreachable`] and counts as
+    /// Goals that have not ended, oldest first. A goal whose server vanished has [`Phase::Unreachable`](super::Phase::Unreachable) and counts as
     /// stopped, see [`LiveGoal::delays_result`].
     pub fn live_goals(&self) -> Vec<LiveGoal> {
         self.goals_in_order(|_| true)
@@ -448,7 +448,7 @@ impl<P> GoalTracker<P> {
         for goal in self.goals_in_order(|entry| entry.ticket == Some(ticket)) {
             if let Some(entry) = self.goals.get_mut(&goal) {
                 entry.halted.get_or_insert(reason);
-                if entry.goal.phase().has_leaf() || entry.goal.phase() == Phase::Replaced {
+                if entry.goal.phase().is_halted_with_leaf() {
                     self.withdraw_or(goal, GoalEvent::Halt, now, out);
                 }
             }
@@ -465,7 +465,7 @@ impl<P> GoalTracker<P> {
         self.leaves.clear();
         for goal in self.goals_in_order(|_| true) {
             if let Some(entry) = self.goals.get_mut(&goal)
-                && (entry.goal.phase().has_leaf() || entry.goal.phase() == Phase::Replaced)
+                && entry.goal.phase().is_halted_with_leaf()
             {
                 entry.halted.get_or_insert(HaltReason::ShuttingDown);
             }

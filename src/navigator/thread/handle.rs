@@ -159,10 +159,10 @@ impl Handle {
     }
 
     /// Ends the [current goal](Heartbeat::current_goal), and the goals that wait behind it, for a person who is not
-    /// their client. Their clients get ABORTED with `message`: those of the waiting goals at once, that of the current goal
-    /// when the robot has stopped. A goal that has ended by itself keeps its result. The answer comes at once. It is false, or there is none, if nothing is ended: the goal
-    /// has stopped, or another one runs. If a leaf blocks the thread, the watchdog stops the robot, as for a cancel of
-    /// the client.
+    /// their client. Their clients get ABORTED with `message`: those of the waiting goals at once, that of the current
+    /// goal when the robot has stopped. A goal that has ended by itself keeps its result. The answer comes at once. It
+    /// is false, or there is none, if nothing is ended: the goal has stopped, or another one runs. If a leaf blocks the
+    /// thread, the watchdog stops the robot, as for a cancel of the client.
     pub fn end_goal(&self, goal: NavigationId, message: &'static str) -> Option<Pending<bool>> {
         self.heartbeat.current_goal().filter(|current| *current == goal)?;
         self.heartbeat.end_requested(goal, message);
