@@ -19,6 +19,9 @@ pub(super) const TREE_FILE: &str = "tree/";
 /// Uncompressed bytes of a chunk. A file that is cut off can be read up to its last whole chunk.
 const CHUNK_SIZE: u64 = 256 * 1024;
 
+/// The fastest level. Each robot of the process keeps a compressor, and that of the default level takes 3.6 MB.
+const COMPRESSION_LEVEL: u32 = 1;
+
 /// A channel: its topic, encoding and schema.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct ChannelInfo {
@@ -57,6 +60,7 @@ impl<W: Write + Seek> McapFile<W> {
     pub(super) fn begin(out: W, files: &[(String, String)], log_time: u64) -> Result<Self, McapError> {
         let options = WriteOptions::new()
             .compression(Some(Compression::Zstd))
+            .compression_level(COMPRESSION_LEVEL)
             .compression_threads(0)
             .chunk_size(Some(CHUNK_SIZE))
             .profile("ros2")

@@ -28,6 +28,7 @@ mod reader;
 pub mod recorder;
 pub mod replay;
 mod series;
+mod store;
 pub mod stored;
 pub mod story;
 pub mod stream;

@@ -1,6 +1,6 @@
 //! The flight recorder: keeps the records of the last minutes of a navigation in memory, and writes them to a file.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io::{Seek, Write};
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use super::event::{End, Event, Record};
 use super::file::{ChannelInfo, McapFile, Message, RECORDS, encode_records};
 use super::names::Names;
 use super::series::Series;
+use super::store::MessageStore;
 use super::stored::{StoredRecord, TimedRecord};
 use super::stream::Batch;
 use crate::bt::Time;
@@ -78,8 +79,7 @@ impl Recorder {
                 ended.push(unended.with_names(&self.names));
             }
             if let Some(current) = &mut self.current {
-                current.add(record);
-                current.trim(self.limits);
+                current.add(record, self.limits);
                 if matches!(record.event, Event::Ended(_)) {
                     ended.extend(self.current.take().map(|current| current.with_names(&self.names)));
                 }
@@ -125,15 +125,11 @@ pub struct MemoryRecording {
     channels: Vec<ChannelInfo>,
     /// Names and the beginning of the navigation.
     head: Vec<TimedRecord>,
-    messages: VecDeque<Message>,
+    messages: MessageStore,
     /// Records for the next message.
     section: Vec<TimedRecord>,
     /// Bytes of their payloads.
     section_bytes: usize,
-    /// Bytes of the messages, those of their queue included.
-    bytes: usize,
-    /// Number of messages that were dropped because of the limits.
-    dropped: u64,
     pub(super) lost: u64,
     /// The time of the tree at the beginning, and the time since the epoch of ROS in ns.
     origin: (Time, u64),
@@ -154,11 +150,9 @@ impl MemoryRecording {
                 schema: None,
             }],
             head: Vec::new(),
-            messages: VecDeque::new(),
+            messages: MessageStore::default(),
             section: Vec::new(),
             section_bytes: 0,
-            bytes: 0,
-            dropped: 0,
             lost: 0,
             origin: (began.time, 0),
             series: None,
@@ -189,8 +183,9 @@ impl MemoryRecording {
         self.origin.1.saturating_add(since)
     }
 
-    fn add(&mut self, record: &Record) {
-        self.add_series(record);
+    /// Adds a record, and drops the oldest ones beyond the limits.
+    fn add(&mut self, record: &Record, limits: Limits) {
+        self.add_series(record, limits);
         match &record.event {
             Event::Began(_) => return,
             Event::Ended(end) => self.end = Some((**end).clone()),
@@ -204,12 +199,12 @@ impl MemoryRecording {
             Event::TickEnded(_) | Event::TickFailed(_) | Event::HaltEnded | Event::Ended(_)
         );
         if ends_section || self.section.len() >= MAX_SECTION || self.section_bytes >= MAX_SECTION_BYTES {
-            self.end_section(record.time);
+            self.end_section(record.time, limits);
         }
     }
 
     /// Adds the messages for other tools.
-    fn add_series(&mut self, record: &Record) {
+    fn add_series(&mut self, record: &Record, limits: Limits) {
         let Some(series) = &mut self.series else { return };
         if let Event::Frames(info) = &record.event {
             series.note_frames(info);
@@ -218,11 +213,12 @@ impl MemoryRecording {
         let messages = series.messages(record);
         let log_time = self.log_time(record.time);
         for (channel, data) in messages {
-            self.push(Message {
+            let message = Message {
                 log_time,
                 channel: first + channel,
                 data: data.into(),
-            });
+            };
+            self.messages.push(message, limits);
         }
     }
 
@@ -235,33 +231,11 @@ impl MemoryRecording {
         self.section.push((time, StoredRecord::Lost(count)));
     }
 
-    fn end_section(&mut self, time: Time) {
-        let data = encode_records(&self.section);
+    fn end_section(&mut self, time: Time, limits: Limits) {
+        let section = self.records(&self.section, time);
         self.section.clear();
         self.section_bytes = 0;
-        self.push(Message {
-            log_time: self.log_time(time),
-            channel: 0,
-            data,
-        });
-    }
-
-    fn push(&mut self, message: Message) {
-        self.bytes += message.size();
-        self.messages.push_back(message);
-    }
-
-    /// Drops the oldest messages beyond the limits.
-    fn trim(&mut self, limits: Limits) {
-        let duration = u64::try_from(limits.duration.as_nanos()).unwrap_or(u64::MAX);
-        let newest = self.messages.back().map_or(0, |message| message.log_time);
-        while let Some(oldest) = self.messages.front()
-            && (self.bytes > limits.bytes || newest.saturating_sub(oldest.log_time) > duration)
-        {
-            self.bytes -= oldest.size();
-            self.messages.pop_front();
-            self.dropped += 1;
-        }
+        self.messages.push(section, limits);
     }
 
     /// Adds the names of the numbers, which the recording needs from before its beginning too.
@@ -284,7 +258,7 @@ impl MemoryRecording {
 
     /// Whether no message was dropped because of the limits.
     pub(super) fn has_beginning(&self) -> bool {
-        self.dropped == 0
+        self.messages.dropped() == 0
     }
 
     /// What tells this navigation from others.
@@ -292,20 +266,19 @@ impl MemoryRecording {
         (self.goal_id, self.began)
     }
 
-    /// Size of the messages.
+    /// Size of the messages in a file, uncompressed.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.messages.content_bytes()
     }
 
     /// The number of messages since the beginning of the navigation.
     pub(super) fn position(&self) -> u64 {
-        self.dropped + self.messages.len() as u64
+        self.messages.position()
     }
 
     /// The messages behind this position; `None` if some of them were dropped.
     pub(super) fn messages_since(&self, position: u64) -> Option<Vec<Message>> {
-        let first = usize::try_from(position.checked_sub(self.dropped)?).ok()?;
-        Some(self.messages.iter().skip(first).cloned().collect())
+        self.messages.since(position)
     }
 
     /// All channels so far.
@@ -342,8 +315,8 @@ impl MemoryRecording {
         }
         file.add_channels(&self.channels)?;
         file.write(&self.records(&self.head, self.origin.0))?;
-        for message in &self.messages {
-            file.write(message)?;
+        for message in self.messages.iter() {
+            file.write(&message)?;
         }
         Ok(file)
     }
@@ -388,7 +361,6 @@ mod tests {
     use crate::goal::TerminalStatus;
     use crate::nav::{EndpointKind, Form, Opened, Payload, TopicId};
     use crate::record::event::{Navigation, ServerInfo};
-    use std::sync::Arc;
 
     fn goal(number: u8) -> GoalId {
         GoalId([number; 16])
@@ -511,17 +483,23 @@ mod tests {
         };
         let mut recorder = Recorder::new(limits);
         recorder.take(&batch([began(1)]));
-        let text: Arc<str> = "x".repeat(1 << 19).into();
+        let mut state = 1_u64;
         for _ in 0..100 {
-            let payload = Payload::new(serde_json::json!({"data": &*text}));
+            // No compression makes it small.
+            let digits = (0..1 << 15).map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                format!("{state:016x}")
+            });
+            let text: String = digits.collect();
+            let payload = Payload::new(serde_json::json!({ "data": text }));
             recorder.take(&batch([Event::Message {
                 topic: TopicId(1),
                 payload,
                 received: Time::ZERO,
             }]));
             let current = recorder.current().unwrap();
-            assert!(current.bytes <= limits.bytes && current.section.len() <= 2);
+            assert!(current.messages.bytes() <= limits.bytes && current.section.len() <= 2);
         }
-        assert!(recorder.current().unwrap().dropped > 0);
+        assert!(!recorder.current().unwrap().has_beginning());
     }
 }

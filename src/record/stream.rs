@@ -17,8 +17,9 @@ use crossbeam_queue::ArrayQueue;
 use super::event::{Event, LogLevel, LogLine, Record};
 use crate::bt::Time;
 
-/// Number of records that the queue holds: enough for the largest tick.
-const CAPACITY: usize = 8192;
+/// Number of records that the queue holds: enough for a tick in which a thousand nodes change. The queue of each robot takes
+/// 100 bytes for each.
+const CAPACITY: usize = 4096;
 
 /// Maximum length of the text of a log line, in bytes.
 const MAX_LOG_LINE: usize = 2000;
