@@ -33,7 +33,7 @@ impl std::fmt::Debug for Watchdog {
     }
 }
 
-/// The period of a watchdog that watches nothing. Others are called with it as well.
+/// The period of a watchdog that watches nothing, or an idle thread.
 const MAX_PERIOD: Duration = Duration::from_millis(500);
 
 impl Watchdog {
@@ -66,7 +66,7 @@ impl Watchdog {
 
     /// The time between two checks.
     pub fn period(&self) -> Duration {
-        if self.limit.is_zero() {
+        if self.limit.is_zero() || self.heartbeat.current_goal().is_none() {
             return MAX_PERIOD;
         }
         (self.limit / 4).clamp(Duration::from_millis(10), MAX_PERIOD)

@@ -21,9 +21,12 @@ use crate::bt::panic_text;
 /// Time between two looks at the stream while somebody watches a navigation, or while it fills quickly.
 const MIN_PERIOD: Duration = Duration::from_millis(50);
 
-/// Maximum time between two looks. The stream has room for 32,000 records a second then, and a stream that is half full
+/// Maximum time between two looks. The stream has room for 4,000 records a second then, and a stream that is half full
 /// is looked at before the next tick.
-const MAX_PERIOD: Duration = Duration::from_millis(250);
+const MAX_PERIOD: Duration = Duration::from_secs(1);
+
+/// The same, while somebody waits for a navigation.
+const WATCHED_PERIOD: Duration = Duration::from_millis(250);
 
 /// The part of the stream that is to fill between two looks.
 const WANTED_FILL: usize = 8;
@@ -195,11 +198,12 @@ impl Collector {
         } else {
             self.part_written = Instant::now();
         }
+        let next = next_period(self.period, count, self.distributor.capacity());
         let is_busy = count > 0 || self.recorder.is_recording();
-        self.period = if is_busy && self.distributor.has_readers() {
-            MIN_PERIOD
-        } else {
-            next_period(self.period, count, self.distributor.capacity())
+        self.period = match self.distributor.has_readers() {
+            true if is_busy => MIN_PERIOD,
+            true => next.min(WATCHED_PERIOD),
+            false => next,
         };
         self.period
     }
@@ -302,9 +306,9 @@ mod tests {
     #[test]
     fn a_stream_that_fills_quickly_is_looked_at_more_often() {
         let next = |last: u64, records| next_period(Duration::from_millis(last), records, 8192).as_millis();
-        assert_eq!(next(50, 0), 250);
-        assert_eq!(next(50, 100), 250);
-        assert_eq!(next(250, 2048), 125);
+        assert_eq!(next(50, 0), 1000);
+        assert_eq!(next(50, 50), 1000);
+        assert_eq!(next(1000, 2048), 500);
         assert_eq!(next(125, 1024), 125);
         assert_eq!(next(250, 8192), 50);
     }

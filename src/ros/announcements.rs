@@ -77,15 +77,20 @@ impl Announcements {
 
     /// Forwards announcements received since the last call, at most [`MAX_AT_ONCE`]. Must not be called while a participant is created.
     pub(super) fn forward(&self) {
-        self.forward_from(|message| self.socket.recv(message), |_| true);
+        for message in received(|message| self.socket.recv(message)) {
+            self.send(&message);
+        }
     }
 
     /// Forwards announcements as they come, for a process that creates participants at any time. Forwards those that are
     /// there at once: no participant may be in creation when this begins.
     pub async fn forward_always(self) {
         let mut senders = Senders::default();
-        let mut is_due = |message: &[u8]| senders.is_due(message, Instant::now());
-        self.forward_from(|message| self.socket.recv(message), &mut is_due);
+        for message in received(|message| self.socket.recv(message)) {
+            if senders.is_due(&message, Instant::now()) {
+                self.send(&message);
+            }
+        }
         let socket = self.socket.try_clone().and_then(tokio::net::UdpSocket::from_std);
         let socket = match socket {
             Ok(socket) => socket,
@@ -94,26 +99,16 @@ impl Announcements {
                 return;
             }
         };
+        let mut last = Instant::now();
         while socket.readable().await.is_ok() {
-            tokio::time::sleep(HOLD_TIME).await;
-            self.forward_from(|message| socket.try_recv(message), &mut is_due);
-        }
-    }
-
-    fn forward_from(
-        &self,
-        receive: impl Fn(&mut [u8]) -> io::Result<usize>,
-        mut is_due: impl FnMut(&[u8]) -> bool,
-    ) {
-        let mut message = [0; MAX_ANNOUNCEMENT_SIZE];
-        for _ in 0..MAX_AT_ONCE {
-            let Ok(length) = receive(&mut message) else {
-                return;
-            };
-            let message = message.get(..length).unwrap_or_default();
-            if is_due(message) {
-                self.send(message);
+            let mut due = received(|message| socket.try_recv(message));
+            due.retain(|message| senders.is_due(message, Instant::now()));
+            // Most announcements are not forwarded, and a sleep costs more than they do: sleep also if they come quickly.
+            if !due.is_empty() || last.elapsed() < HOLD_TIME {
+                tokio::time::sleep(HOLD_TIME).await;
             }
+            last = Instant::now();
+            due.iter().for_each(|message| self.send(message));
         }
     }
 
@@ -132,6 +127,16 @@ impl Announcements {
             let _ = self.localhost.send_to(message, (Ipv4Addr::LOCALHOST, port));
         }
     }
+}
+
+/// The announcements that have arrived, at most [`MAX_AT_ONCE`].
+fn received(receive: impl Fn(&mut [u8]) -> io::Result<usize>) -> Vec<Vec<u8>> {
+    let mut message = [0; MAX_ANNOUNCEMENT_SIZE];
+    let next = || {
+        let length = receive(&mut message).ok()?;
+        message.get(..length).map(<[u8]>::to_vec)
+    };
+    std::iter::from_fn(next).take(MAX_AT_ONCE).collect()
 }
 
 /// The participants that announce themselves, and what was forwarded for them.
