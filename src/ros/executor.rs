@@ -191,6 +191,12 @@ impl RosHandle {
         self.node_thread.give(Some(Box::new(task)))
     }
 
+    /// While the node rests, transforms, odometry and heartbeats of the bond are taken when its thread wakes for another
+    /// reason, such as a goal: at least twice a second. Does not wait.
+    pub fn set_at_rest(&self, is_at_rest: bool) {
+        self.node_thread.set_at_rest(is_at_rest);
+    }
+
     /// Like [`RosHandle::post`], and returns the result of the task. For threads that may wait: not the tick thread, and not the node's own.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::names::Names;
 use super::rcl::{self, Client, Publisher, Reply, Serialized, Service, Subscription};
-use super::ready::{Mark, Ready};
+use super::ready::{Haste, Mark, Ready};
 use super::retry::Retry;
 use super::server_checks::ServerChecks;
 use super::server_watch::Probe;
@@ -127,13 +127,13 @@ impl RosNode {
     /// count them; `take` takes that many.
     fn keep(
         &mut self,
-        depth: usize,
+        (depth, haste): (usize, Haste),
         listen: impl FnOnce(Arc<Mark>) -> Result<(), RosError>,
         take: impl FnMut(usize) + Send + 'static,
     ) -> Result<(), RosError> {
         let entity = self.next_entity;
         self.next_entity = self.next_entity.wrapping_add(1);
-        let mark = Arc::new(Mark::new(&self.ready, entity));
+        let mark = Arc::new(Mark::new(&self.ready, entity, haste));
         listen(Arc::clone(&mark))?;
         mark.add(depth.min(UNCOUNTED));
         let receiver = Receiver {
@@ -169,6 +169,20 @@ impl RosNode {
         &mut self,
         topic: &str,
         qos: QosProfile,
+        callback: impl FnMut(T) + Send + 'static,
+    ) -> Result<(), RosError> {
+        self.subscribe_with(topic, qos, Haste::Always, callback)
+    }
+
+    /// Like [`RosNode::subscribe`], for messages that may be able to wait while the node rests.
+    ///
+    /// # Errors
+    /// [`RosError::Entity`].
+    pub(super) fn subscribe_with<T: WrappedTypesupport + 'static>(
+        &mut self,
+        topic: &str,
+        qos: QosProfile,
+        haste: Haste,
         mut callback: impl FnMut(T) + Send + 'static,
     ) -> Result<(), RosError> {
         self.types.note_message::<T>();
@@ -176,7 +190,7 @@ impl RosNode {
         let subscription = Arc::new(Subscription::<T>::new(&self.node, topic, qos)?);
         let taken = Arc::clone(&subscription);
         self.keep(
-            depth,
+            (depth, haste),
             |mark| subscription.listen(mark),
             move |count| (0..count).filter_map(|_| taken.take()).for_each(&mut callback),
         )
@@ -233,7 +247,7 @@ impl RosNode {
             message.to_json().ok()
         };
         self.keep(
-            depth,
+            (depth, Haste::Always),
             |mark| subscription.listen(mark),
             move |count| (0..count).filter_map(|_| json()).for_each(&mut callback),
         )
@@ -254,7 +268,7 @@ impl RosNode {
         let service = Arc::new(Service::<S>::new(&self.node, name, qos)?);
         let taken = Arc::clone(&service);
         self.keep(
-            depth,
+            (depth, Haste::Always),
             |mark| service.listen(mark),
             move |count| {
                 let requests = (0..count).filter_map(|_| taken.take());
@@ -315,7 +329,7 @@ impl RosNode {
         let caller = Caller::new(send, Some(probe));
         let mut deliver = caller.deliver();
         self.keep(
-            MAX_ANSWERS,
+            (MAX_ANSWERS, Haste::Always),
             |mark| client.listen(mark),
             move |count| {
                 let answers = (0..count).filter_map(|_| taken.take());

@@ -70,6 +70,11 @@ impl NodeThread {
         is_given
     }
 
+    /// See [`Ready::set_at_rest`].
+    pub(super) fn set_at_rest(&self, is_at_rest: bool) {
+        self.ready.set_at_rest(is_at_rest);
+    }
+
     /// Runs a task on the thread and waits for the result. For threads that may wait; two threads must never wait for
     /// each other.
     ///

@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+/// The number of messages of one entity that may wait while the node rests. Fewer than the usual depths of topics.
+const MAX_WAITING: usize = 8;
+
 /// The marked entities of one node, and the sleep of its thread. Any thread may mark and wake; both are quick and call
 /// nothing of the middleware, so a callback of the middleware may do it. Clones share the state.
 #[derive(Clone, Default, Debug)]
@@ -21,9 +24,12 @@ struct Inner {
 struct State {
     /// The entities with messages, in the order of their first message. Each is here once at most.
     marked: Vec<u32>,
+    /// One of them does not wait.
+    is_due: bool,
     is_woken: bool,
     /// Whether the thread sleeps. To notify a thread that does not would cost a system call for each message.
     is_asleep: bool,
+    is_at_rest: bool,
 }
 
 impl Ready {
@@ -34,10 +40,20 @@ impl Ready {
         self.end_sleep(state);
     }
 
-    /// Sleeps until an entity is marked, until [`Ready::wake`], or until this time.
+    /// While the node rests, messages of entities that can wait do not end a sleep.
+    pub(super) fn set_at_rest(&self, is_at_rest: bool) {
+        let mut state = self.lock();
+        state.is_at_rest = is_at_rest;
+        if !is_at_rest && !state.marked.is_empty() {
+            state.is_due = true;
+            self.end_sleep(state);
+        }
+    }
+
+    /// Sleeps until an entity that does not wait is marked, until [`Ready::wake`], or until this time.
     pub(super) fn sleep_until(&self, until: Instant) {
         let mut state = self.lock();
-        while !std::mem::take(&mut state.is_woken) && state.marked.is_empty() {
+        while !std::mem::take(&mut state.is_woken) && !state.is_due {
             let left = until.saturating_duration_since(Instant::now());
             if left == Duration::ZERO {
                 return;
@@ -56,13 +72,19 @@ impl Ready {
     /// Moves the marked entities into `marked`, which is emptied first.
     pub(super) fn take(&self, marked: &mut Vec<u32>) {
         marked.clear();
-        std::mem::swap(marked, &mut self.lock().marked);
+        let mut state = self.lock();
+        state.is_due = false;
+        std::mem::swap(marked, &mut state.marked);
     }
 
-    fn mark(&self, entity: u32) {
+    /// Marks an entity, unless it is marked already. The sleep ends, unless the entity waits while the node rests.
+    fn mark(&self, entity: Option<u32>, waits: bool) {
         let mut state = self.lock();
-        state.marked.push(entity);
-        self.end_sleep(state);
+        state.marked.extend(entity);
+        if !(waits && state.is_at_rest) {
+            state.is_due = true;
+            self.end_sleep(state);
+        }
     }
 
     fn end_sleep(&self, state: MutexGuard<'_, State>) {
@@ -84,21 +106,39 @@ pub(super) struct Mark {
     ready: Ready,
     entity: u32,
     events: AtomicUsize,
+    haste: Haste,
+}
+
+/// Whether the messages of an entity can wait while the node rests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Haste {
+    /// They are taken at once.
+    Always,
+    /// They are taken when the thread wakes for another reason, or when [`MAX_WAITING`] of them have arrived. For messages
+    /// that arrive all the time and of which a resting node needs only the last ones: each wake-up costs more than its
+    /// message.
+    AtWork,
 }
 
 impl Mark {
-    pub(super) fn new(ready: &Ready, entity: u32) -> Self {
+    pub(super) fn new(ready: &Ready, entity: u32, haste: Haste) -> Self {
         Self {
             ready: ready.clone(),
             entity,
             events: AtomicUsize::new(0),
+            haste,
         }
     }
 
     /// Counts messages that have arrived. The first one since [`Mark::take`] marks the entity.
     pub(super) fn add(&self, events: usize) {
-        if events > 0 && self.events.fetch_add(events, Ordering::AcqRel) == 0 {
-            self.ready.mark(self.entity);
+        if events == 0 {
+            return;
+        }
+        let before = self.events.fetch_add(events, Ordering::AcqRel);
+        let can_wait = self.haste == Haste::AtWork && before + events < MAX_WAITING;
+        if before == 0 || self.haste == Haste::AtWork {
+            self.ready.mark((before == 0).then_some(self.entity), can_wait);
         }
     }
 
@@ -128,7 +168,7 @@ mod tests {
     #[test]
     fn an_entity_is_marked_once_and_its_events_are_counted() {
         let ready = Ready::default();
-        let marks = [7, 3].map(|entity| Mark::new(&ready, entity));
+        let marks = [7, 3].map(|entity| Mark::new(&ready, entity, Haste::Always));
         marks[0].add(2);
         marks[1].add(1);
         marks[0].add(3);
@@ -141,9 +181,36 @@ mod tests {
     }
 
     #[test]
+    fn messages_that_can_wait_do_not_end_the_sleep_of_a_node_at_rest() {
+        let ready = Ready::default();
+        let (waits, other) = (
+            Mark::new(&ready, 1, Haste::AtWork),
+            Mark::new(&ready, 2, Haste::Always),
+        );
+        let is_due = |ready: &Ready| ready.lock().is_due;
+        ready.set_at_rest(true);
+        (1..MAX_WAITING).for_each(|_| waits.add(1));
+        assert!(!is_due(&ready));
+        waits.add(1);
+        assert!(is_due(&ready));
+        assert_eq!((marked(&ready), waits.take()), (vec![1], MAX_WAITING));
+        waits.add(1);
+        assert!(!is_due(&ready));
+        other.add(1);
+        assert!(is_due(&ready), "they are taken with the others");
+        assert_eq!((marked(&ready), waits.take(), other.take()), (vec![1, 2], 1, 1));
+        waits.add(1);
+        ready.set_at_rest(false);
+        assert!(is_due(&ready), "what has waited is taken");
+        waits.add(1);
+        assert!(is_due(&ready));
+        assert_eq!((marked(&ready), waits.take()), (vec![1], 2));
+    }
+
+    #[test]
     fn a_sleep_ends_with_a_mark_a_wake_or_its_time() {
         let ready = Ready::default();
-        let mark = Mark::new(&ready, 1);
+        let mark = Mark::new(&ready, 1, Haste::Always);
         let late = || Instant::now() + Duration::from_secs(60);
         ready.sleep_until(Instant::now());
         ready.wake();

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::clock::{Clock, Moment};
 use super::convert::Convert;
+use super::ready::Haste;
 use super::{RosError, RosNode};
 use crate::bt::Time;
 use crate::msg::{FrameId, Header, Quaternion, Stamp, Transform, TransformStamped, Vector3};
@@ -91,10 +92,11 @@ impl TransformBuffer {
     ) -> Result<(), RosError> {
         for (topic, fixed, qos) in [("/tf", false, moving), ("/tf_static", true, fixed)] {
             let (buffer, clock) = (self.clone(), clock.clone());
-            node.subscribe::<r2r::tf2_msgs::msg::TFMessage>(topic, qos, move |message| {
+            let take = move |message: r2r::tf2_msgs::msg::TFMessage| {
                 let transforms = message.transforms.into_iter().map(Convert::from_wire);
                 buffer.insert(transforms, fixed, clock.now());
-            })?;
+            };
+            node.subscribe_with(topic, qos, Haste::AtWork, take)?;
         }
         Ok(())
     }

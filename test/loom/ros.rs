@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use goals_view::{GoalsBoard, GoalsView};
 use inbox::Inbox;
 use loom::thread;
-use ready::{Mark, Ready};
+use ready::{Haste, Mark, Ready};
 use shared_subscription::SharedSubscription;
 use wake::Wake;
 
@@ -192,7 +192,7 @@ fn an_unhandled_request_is_not_settled() {
 fn no_message_of_an_entity_is_missed() {
     explore(|| {
         let ready = Ready::default();
-        let marks = [0, 1].map(|entity| Arc::new(Mark::new(&ready, entity)));
+        let marks = [0, 1].map(|entity| Arc::new(Mark::new(&ready, entity, Haste::Always)));
         let (one, both) = (Arc::clone(&marks[0]), marks.clone());
         let threads = [
             thread::spawn(move || one.add(1)),
@@ -218,7 +218,7 @@ fn no_message_of_an_entity_is_missed() {
 fn a_task_wakes_the_thread_of_a_node_whenever_it_comes() {
     explore(|| {
         let ready = Ready::default();
-        let mark = Mark::new(&ready, 0);
+        let mark = Mark::new(&ready, 0, Haste::Always);
         let (tasks, inbox) = channel();
         let other = ready.clone();
         let threads = [

@@ -73,11 +73,16 @@ pub struct Navigator {
     log_topic: Option<TopicId>,
     heartbeat: Option<Heartbeat>,
     recorder: Option<NavigationRecorder>,
+    on_rest: Option<OnRest>,
+    is_at_rest: bool,
     /// Number of trees made so far. Each tree gets its own random seed.
     made: u64,
     /// The time for deadlines of servers and clients; see [`Navigator::set_steady`].
     steady: Time,
 }
+
+/// See [`Navigator::on_rest`].
+type OnRest = Box<dyn Fn(bool) + Send>;
 
 impl Navigator {
     /// Creates a navigator with a world.
@@ -101,6 +106,8 @@ impl Navigator {
             log_topic: None,
             heartbeat: None,
             recorder: None,
+            on_rest: None,
+            is_at_rest: false,
             made: 0,
             steady: Time::ZERO,
         };
@@ -130,6 +137,21 @@ impl Navigator {
     pub fn record_tick(&self, took: Duration, missed: u64) {
         if let Some(recorder) = &self.recorder {
             recorder.ticked(took, missed);
+        }
+    }
+
+    /// Calls a function with true when the navigator becomes idle, and with false when it no longer is. It must not wait.
+    pub fn on_rest(&mut self, on_rest: impl Fn(bool) + Send + 'static) {
+        self.on_rest = Some(Box::new(on_rest));
+    }
+
+    /// Tells a change of [`Navigator::is_idle`] to the function of [`Navigator::on_rest`].
+    pub fn tell_rest(&mut self) {
+        let is_at_rest = self.is_idle();
+        if std::mem::replace(&mut self.is_at_rest, is_at_rest) != is_at_rest
+            && let Some(on_rest) = &self.on_rest
+        {
+            on_rest(is_at_rest);
         }
     }
 

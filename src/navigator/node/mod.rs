@@ -353,6 +353,7 @@ fn start_ticks(
     let (settings, options) = (parameters.settings.clone(), parameters.options.clone());
     let (library, clock) = (Arc::clone(&parameters.library), ros.clock().clone());
     let (watched, registered) = (heartbeat.clone(), jobs.clone());
+    let node = ros.handle().clone();
     let events = link.events();
     let (link, recorder) = Recorder::attach(recorder, Box::new(link));
     let ticks = TickThread::start(
@@ -368,6 +369,7 @@ fn start_ticks(
                 navigator.record(recorder);
             }
             navigator.be_watched(watched, registered);
+            navigator.on_rest(move |is_at_rest| node.set_at_rest(is_at_rest));
             for kind in NavigatorKind::ALL {
                 // Without a default tree there is nothing to prepare, and goals get an error.
                 if let Ok(def) = library.for_goal(kind, "") {

@@ -308,7 +308,9 @@ impl Loop {
                 let _ = reply.send(());
             }
         }
+        self.navigator.tell_rest();
     }
+
     /// Ticks the running tree if its schedule or an event asks for it. `began`: the time of this turn, on the clock
     /// that a simulation does not stop.
     fn tick_if_due(&mut self, began: Time, now: Time) {

@@ -7,11 +7,12 @@ use r2r::{QosProfile, WrappedNativeMsgUntyped};
 use super::bounds::Bounds;
 use super::cdr::Layout;
 use super::json;
-use crate::msg::{self, topics};
+use crate::msg::{self, Odometry, topics};
 use crate::nav::{Form, LinkError, Payload, TopicSpec, refuse_zero_bytes};
 use crate::ros::checked;
 use crate::ros::convert::{Flag, Goals, PoseArray, SimulatedTime, Text, TopicType, Transforms};
 use crate::ros::rcl::Serialized;
+use crate::ros::ready::Haste;
 use crate::ros::{Publisher, RosError, RosNode};
 
 /// A publisher as a trait object.
@@ -55,7 +56,7 @@ impl<T: TopicType> TopicInterface for Registered<T> {
         mut receiver: Receiver,
     ) -> Result<(), RosError> {
         let take = checked::whole::<T>(name, move |payload| receiver(Payload::new(payload)));
-        node.subscribe(name, qos, take)
+        node.subscribe_with(name, qos, haste(T::TYPE), take)
     }
 
     fn advertise(
@@ -152,6 +153,14 @@ pub(super) fn check(type_name: &str, message: &serde_json::Value) -> Option<Resu
         Ok(filled) => json::same_fields(message, &filled, &mut Vec::new()),
         Err(error) => Err(json::words(&error)),
     }))
+}
+
+/// Only odometry arrives all the time.
+fn haste(type_name: &str) -> Haste {
+    match type_name {
+        Odometry::ROS_TYPE => Haste::AtWork,
+        _ => Haste::Always,
+    }
 }
 
 /// The quality of service of a specification.

@@ -7,6 +7,7 @@ use r2r::bond::msg::Status;
 use r2r::{QosProfile, std_msgs};
 
 use crate::ros::convert::Convert;
+use crate::ros::ready::Haste;
 use crate::ros::{Clock, Publisher, RosError, RosHandle, RosNode, TimerTrigger};
 
 /// Maximum time between heartbeats before the other side considers the node dead, in s: Nav2's value.
@@ -103,7 +104,8 @@ impl Bond {
             period
         });
         let other = Arc::clone(&shared);
-        node.subscribe::<Status>("bond", qos(), move |status| {
+        // A heartbeat of this node takes those of the other side with it.
+        node.subscribe_with("bond", qos(), Haste::AtWork, move |status: Status| {
             if status.id != other.id || status.instance_id == other.instance {
                 return;
             }

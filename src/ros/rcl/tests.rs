@@ -9,7 +9,7 @@ use r2r::{QosProfile, WrappedTypesupport, rcl_interfaces, std_msgs};
 
 use super::{Client, Context, Node, Publisher, Serialized, Service, Subscription};
 use crate::ros::node::Group;
-use crate::ros::ready::{Mark, Ready};
+use crate::ros::ready::{Haste, Mark, Ready};
 use crate::ros::retry::Retry;
 use crate::ros::{Probe, RosError, RosNode};
 
@@ -76,7 +76,7 @@ fn a_message_marks_its_subscription_also_if_it_arrived_before() {
             publisher.publish(&text("unread")).unwrap();
 
             let ready = Ready::default();
-            let mark = Arc::new(Mark::new(&ready, 7));
+            let mark = Arc::new(Mark::new(&ready, 7, Haste::Always));
             subscription.listen(Arc::clone(&mark)).unwrap();
             publisher.publish(&text("late")).unwrap();
             let texts = take_all(&ready, &mark, 2, || subscription.take());
@@ -115,7 +115,7 @@ fn each_client_gets_its_own_answers_among_those_to_others() {
             let qos = || QosProfile::services_default().keep_last(1000);
             let service = Service::<Ask>::new(&node, "ask", qos()).unwrap();
             let clients = [0, 1].map(|_| Client::<Ask>::new(&node, "ask", qos()).unwrap());
-            let marks = [0, 1, 2].map(|entity| Arc::new(Mark::new(&ready, entity)));
+            let marks = [0, 1, 2].map(|entity| Arc::new(Mark::new(&ready, entity, Haste::Always)));
             service.listen(Arc::clone(&marks[2])).unwrap();
             for (client, mark) in clients.iter().zip(&marks) {
                 client.listen(Arc::clone(mark)).unwrap();
@@ -167,7 +167,7 @@ fn an_entity_may_be_dropped_while_messages_arrive() {
             });
             for _ in 0..100 {
                 let subscription = Subscription::<Text>::new(&node, "text", qos()).unwrap();
-                let mark = Arc::new(Mark::new(&ready, 0));
+                let mark = Arc::new(Mark::new(&ready, 0, Haste::Always));
                 subscription.listen(Arc::clone(&mark)).unwrap();
                 let taken = take_all(&ready, &mark, 1, || subscription.take());
                 assert_eq!(taken.first(), Some(&text("x")));
