@@ -17,6 +17,20 @@ pub struct Fault {
     pub text: String,
 }
 
+impl Fault {
+    /// Checks that a tree has no faults.
+    ///
+    /// # Errors
+    /// All of them in one text.
+    pub fn none_of(faults: &[Self]) -> Result<(), String> {
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        Err(texts.join("; "))
+    }
+}
+
 impl std::fmt::Display for Fault {
     /// With its place.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

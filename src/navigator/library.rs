@@ -12,7 +12,7 @@ use super::id_search::IdSearch;
 use super::shared_trees::{SharedTrees, TreeKey};
 use super::tree_cache::{LoadedTree, SearchResult, TreeCache};
 use crate::bt::{Registry, TreeDef, panic_text};
-use crate::nav::{Link, dry_run};
+use crate::nav::{Fault, Link, dry_run};
 use crate::xml::{Loaded, Loader};
 
 /// A refused default tree.
@@ -375,12 +375,8 @@ impl TreeLibrary {
     /// Returns the tree if all its interfaces and fields exist.
     fn check_by_dry_run(&self, def: Arc<TreeDef>) -> Result<Arc<TreeDef>, String> {
         let make_link = Arc::clone(&self.dry_run.lock().unwrap_or_else(PoisonError::into_inner));
-        let errors = dry_run(&def, make_link())?;
-        if errors.is_empty() {
-            return Ok(def);
-        }
-        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Err(errors.join("; "))
+        Fault::none_of(&dry_run(&def, make_link())?)?;
+        Ok(def)
     }
 }
 

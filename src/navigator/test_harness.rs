@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::goal::{
-    ClientGoal, Feedback, NavigationId, NavigationResult, Request, RequestedTree, TerminalStatus,
+    ClientGoal, Feedback, NavigationError, NavigationId, NavigationResult, Request, RequestedTree,
+    TerminalStatus,
 };
 use super::{Navigator, NavigatorKind, Options};
 use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Registry, Tick, Time, TreeDef};
 use crate::goal::GoalId;
 use crate::msg::action::Spin;
 use crate::nav::testing::{Bench, Plan};
-use crate::nav::{Settings, World};
+use crate::nav::{Part, Settings, World};
 use crate::xml::Loader;
 
 pub(super) struct Client {
@@ -270,6 +271,60 @@ fn g7_a_panic_at_tree_creation_does_not_halt_the_tree_that_runs() {
     );
     assert_eq!(rig.bench.active("spin"), 1);
     assert!(rig.reports.try_recv().is_err(), "the first goal goes on");
+}
+
+#[test]
+fn g7_a_tree_with_a_fault_that_only_its_creation_shows_does_not_halt_the_tree_that_runs() {
+    let (mut rig, registry) = (Rig::new(), registry());
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    let number = serde_json::json!({"data": 0.0});
+    rig.bench
+        .interfaces([(Part::Message, "std_msgs/msg/Float64", number)]);
+    rig.goal(1, &load(&registry, r#"<Spin spin_dist="1.0"/>"#));
+    rig.ticks(3);
+    let faulty = load(
+        &registry,
+        r#"<RosPublish topic_name="x" message_type="std_msgs/msg/Float64" message.speed="1"/>"#,
+    );
+    rig.goal(2, &faulty);
+    rig.ticks(3);
+    let (client, report) = rig.report();
+    assert_eq!((client, report.status), (2, TerminalStatus::Aborted));
+    assert_eq!(
+        report.error_code,
+        NavigationError::FailedToLoadBehaviorTree.code(NavigatorKind::ThroughPoses)
+    );
+    let place = "main.xml:1:126: std_msgs/msg/Float64: ";
+    assert!(report.error_message.starts_with(place), "{report:?}");
+    assert_eq!(rig.bench.active("spin"), 1);
+    let now = rig.now();
+    rig.navigator.cancel(navigation(1), now);
+    rig.ticks(5);
+    assert_eq!(rig.report(), (1, NavigationResult::canceled("")));
+    // Without a navigation, nothing is replaced either.
+    let kept = rig.navigator.tree(NavigatorKind::ThroughPoses).unwrap();
+    let kept = Arc::clone(kept.definition());
+    rig.goal(3, &faulty);
+    assert_eq!(rig.report().1.error_message, report.error_message);
+    let tree = rig.navigator.tree(NavigatorKind::ThroughPoses).unwrap();
+    assert!(Arc::ptr_eq(tree.definition(), &kept));
+}
+
+#[test]
+fn other_publishers_of_a_topic_do_not_make_a_tree_impossible() {
+    let (mut rig, registry) = (Rig::new(), registry());
+    rig.bench.foreign_type("x", Some("std_msgs/msg/Bool"));
+    let tree = r#"<RosPublish topic_name="x" message_type="std_msgs/msg/Float64" message="json:{}"/>"#;
+    rig.goal(
+        1,
+        &load(&registry, &format!("<Fallback><AlwaysSuccess/>{tree}</Fallback>")),
+    );
+    rig.ticks(1);
+    assert_eq!(rig.report().1.status, TerminalStatus::Succeeded);
+    rig.goal(2, &load(&registry, tree));
+    rig.ticks(1);
+    assert_eq!(rig.report().1.status, TerminalStatus::Aborted, "the leaf failed");
+    assert!(rig.bench.published::<serde_json::Value>("x").is_empty());
 }
 
 #[test]

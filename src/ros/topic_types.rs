@@ -37,12 +37,11 @@ impl TopicTypes {
     /// Reserves a topic for a type, before an entity is created.
     ///
     /// # Errors
-    /// [`LinkError::OtherType`] if the node has opened it with another type or, for a topic in JSON, if all known
-    /// publishers use another type.
+    /// [`LinkError::OtherType`] if the node has opened it with another type. What other nodes publish is a
+    /// [`TopicTypes::clash`], which may end.
     pub(super) fn take(&self, ros: &RosHandle, spec: &TopicSpec) -> Result<(), LinkError> {
         let topic = ros.topic(&spec.name);
         self.check_own_type(&topic, spec)?;
-        self.clash(ros, spec).map_or(Ok(()), Err)?;
         let mut inner = self.lock();
         inner
             .own
@@ -114,7 +113,8 @@ impl TopicTypes {
     /// thread. `is_in_use`: an endpoint of another type has a user; one without is closed when the tree opens the topic.
     ///
     /// # Errors
-    /// As [`TopicTypes::take`].
+    /// [`LinkError::OtherType`], as for [`TopicTypes::take`] or, for a topic in JSON, if all known publishers use another
+    /// type.
     pub(super) fn try_on(&self, ros: &RosHandle, spec: &TopicSpec, is_in_use: bool) -> Result<(), LinkError> {
         let topic = ros.topic(&spec.name);
         if is_in_use {

@@ -1,6 +1,6 @@
 //! Common code of leaves for any topic: ports and opening.
 
-use super::fields::type_name;
+use super::fields::{note, type_name};
 use super::qos::Quality;
 use crate::bt::{Context, Input, Ports, Text};
 use crate::nav::World;
@@ -41,23 +41,29 @@ impl TopicPorts {
         };
         let spec = spec?;
         let open = kept(cx.state());
-        if let (Some(id), true) = (open.id, open.spec.as_ref() == Some(&spec)) {
-            let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
-            return world.topic_fault(id).map_or(Ok(()), |fault| Err(fault.into()));
+        if open.id.is_none() || open.spec.as_ref() != Some(&spec) {
+            let world: &mut World = cx.resource().ok_or("the tree runs without a robot")?;
+            let id = make(world, &spec)?;
+            let former = std::mem::replace(
+                kept(cx.state()),
+                OpenTopic {
+                    id: Some(id),
+                    spec: Some(spec),
+                },
+            );
+            if let (Some(former), Some(world)) = (former.id, cx.resource::<World>()) {
+                world.release_topic(former);
+            }
         }
-        let world: &mut World = cx.resource().ok_or("the tree runs without a robot")?;
-        let id = make(world, &spec)?;
-        let former = std::mem::replace(
-            kept(cx.state()),
-            OpenTopic {
-                id: Some(id),
-                spec: Some(spec),
-            },
-        );
-        if let (Some(former), Some(world)) = (former.id, cx.resource::<World>()) {
-            world.release_topic(former);
+        let id = kept(cx.state()).id;
+        let world: &World = cx.resource().ok_or("the tree runs without a robot")?;
+        match id.and_then(|id| world.topic_fault(id)) {
+            Some(error) => Err(TopicFault {
+                may_pass: true,
+                ..TopicFault::from(error)
+            }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Opens the topic when the tree is loaded and returns its message type. `None` if a fault was reported, or if a
@@ -67,9 +73,16 @@ impl TopicPorts {
         cx: &mut Context<'_>,
         open: impl FnOnce(&mut Context<'_>) -> Result<(), TopicFault>,
     ) -> Option<Text> {
-        if let Err(fault) = self.spec(cx)?.and_then(|_| open(cx)) {
-            report_fault(cx, fault.port, fault.text);
-            return None;
+        match self.spec(cx)?.and_then(|_| open(cx)) {
+            // The other nodes may end, so they do not make the tree impossible. Each tick of the leaf looks again.
+            Err(TopicFault {
+                may_pass: true, text, ..
+            }) => note(cx, &text).ok()?,
+            Err(fault) => {
+                report_fault(cx, fault.port, fault.text);
+                return None;
+            }
+            Ok(()) => {}
         }
         Some(type_name(cx, &self.type_name))
     }
@@ -79,7 +92,13 @@ impl TopicPorts {
         let (name, type_name) = (self.name.get(cx).ok()?, self.type_name.get(cx).ok()?);
         let quality = match Quality::parse(&self.qos.get(cx).ok()?) {
             Ok(quality) => quality,
-            Err(text) => return Some(Err(TopicFault { port: "qos", text })),
+            Err(text) => {
+                return Some(Err(TopicFault {
+                    port: "qos",
+                    text,
+                    may_pass: false,
+                }));
+            }
         };
         Some(Ok(TopicSpec {
             name,
@@ -97,6 +116,8 @@ pub(super) struct TopicFault {
     /// The port with the fault; empty if no port is responsible.
     port: &'static str,
     pub(super) text: String,
+    /// Whether it ends without a change of the tree: other nodes publish the topic with another type.
+    may_pass: bool,
 }
 
 impl From<&str> for TopicFault {
@@ -104,6 +125,7 @@ impl From<&str> for TopicFault {
         Self {
             port: "",
             text: text.to_owned(),
+            may_pass: false,
         }
     }
 }
@@ -116,6 +138,7 @@ impl From<LinkError> for TopicFault {
                 LinkError::UnknownInterface(_) | LinkError::OtherType { .. } => "message_type",
             },
             text: error.to_string(),
+            may_pass: false,
         }
     }
 }

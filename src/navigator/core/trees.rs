@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{NavigationState, Navigator};
 use crate::bt::{Time, Tree, TreeDef, instance_seed};
-use crate::nav::{Opened, World};
+use crate::nav::{Fault, Opened, World};
 use crate::navigator::NavigatorKind;
 use crate::record::Tracer;
 
@@ -41,6 +41,10 @@ impl Navigator {
     }
 
     /// Makes a tree, opens its clients and topics, and returns it with what it has opened.
+    ///
+    /// # Errors
+    /// A node panicked, or reported a fault that its dry run did not have: the node may have opened a topic with another
+    /// type since then. The tree is dropped (guarantee G7).
     pub(super) fn make_tree(
         &mut self,
         kind: NavigatorKind,
@@ -73,13 +77,11 @@ impl Navigator {
             tree.set_halt_order(order);
         }
         let attached = tree.attach(now).map_err(|error| error.to_string());
-        for fault in tree
+        let faults = tree
             .resource::<World>()
             .map(World::take_faults)
-            .unwrap_or_default()
-        {
-            tracing::error!("{}: {fault}", fault.leaf);
-        }
+            .unwrap_or_default();
+        let attached = attached.and_then(|()| Fault::none_of(&faults));
         let opened = tree
             .resource::<World>()
             .map(World::take_opened)
