@@ -99,9 +99,9 @@ impl Tree {
         self.run.current_node.get_or_insert_with(made).clone()
     }
 
-    /// Whether a node panicked. Such a tree can only be halted and dropped.
-    pub fn is_poisoned(&self) -> bool {
-        self.poison.is_some()
+    /// The first panic of a node. Such a tree can only be halted and dropped.
+    pub fn panic(&self) -> Option<&TickError> {
+        self.poison.as_deref()
     }
 
     pub(crate) fn run_mut(&mut self) -> &mut Run {
@@ -198,7 +198,7 @@ impl Tree {
     ///
     /// # Errors
     /// [`TickError`] if a node raised an error or panicked. Nothing is reset: call [`Tree::halt`]. A tree with a
-    /// panicked node is not ticked again ([`Tree::is_poisoned`]); every further tick returns the same error.
+    /// panicked node is not ticked again ([`Tree::panic`]); every further tick returns the same error.
     pub fn tick_exactly_once(&mut self, now: Time) -> Result<NodeStatus, TickError> {
         if self.poison.is_some() {
             return self.refuse();

@@ -116,19 +116,25 @@ impl NavigationResult {
         Self::canceled("cancelled before it started")
     }
 
-    /// Adds the goals and jobs that did not stop, one text each, to the end of the message. An error code of the tree
-    /// stays, because the client may use it.
-    pub(crate) fn with_still_active(mut self, kind: NavigatorKind, still_active: &[String]) -> Self {
-        if !still_active.is_empty() {
-            if self.error_code == 0 {
-                self.error_code = NavigationError::Timeout.code(kind);
-            }
-            if !self.error_message.is_empty() {
-                self.error_message += "; ";
-            }
-            self.error_message += "not known to have stopped in time: ";
-            self.error_message += &still_active.join("; ");
+    /// Adds the goals and jobs that did not stop, one text each, to the end of the message.
+    pub(crate) fn with_still_active(self, kind: NavigatorKind, still_active: &[String]) -> Self {
+        if still_active.is_empty() {
+            return self;
         }
+        let text = format!("not known to have stopped in time: {}", still_active.join("; "));
+        self.with_error(kind, NavigationError::Timeout, &text)
+    }
+
+    /// Adds an error that does not change the status to the end of the message. An error code of the tree stays, because the
+    /// client may use it.
+    pub(crate) fn with_error(mut self, kind: NavigatorKind, error: NavigationError, text: &str) -> Self {
+        if self.error_code == 0 {
+            self.error_code = error.code(kind);
+        }
+        if !self.error_message.is_empty() {
+            self.error_message += "; ";
+        }
+        self.error_message += text;
         self
     }
 }

@@ -230,7 +230,14 @@ fn g8_a_panic_in_a_halt_does_not_keep_other_leaves_running() {
     rig.navigator.cancel(navigation(1), now);
     rig.navigator.hand_over();
     rig.ticks(5);
-    assert_eq!(rig.report().1.status, TerminalStatus::Canceled);
+    let panic = "main.xml:1:77: node `PanicsInHalt::2` (PanicsInHalt): panicked: the gripper has no fingers";
+    assert_eq!(
+        rig.report().1,
+        NavigationResult {
+            error_code: NavigationError::Unknown.code(NavigatorKind::ThroughPoses),
+            ..NavigationResult::canceled(panic)
+        }
+    );
     assert_eq!(rig.bench.active("spin"), 0);
     assert!(
         rig.navigator.tree(NavigatorKind::ThroughPoses).is_none(),

@@ -142,7 +142,7 @@ impl Navigator {
     }
 
     /// Halts the current tree: its session is stopping.
-    pub(super) fn stop_tree(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
+    pub(super) fn stop_tree(&mut self, reason: HaltReason, mut report: NavigationResult, now: Time) {
         match std::mem::replace(&mut self.state, NavigationState::Idle) {
             NavigationState::Running(session) => {
                 // A leaf may block the thread while it is halted.
@@ -150,7 +150,11 @@ impl Navigator {
                 if let Some(heartbeat) = &self.heartbeat {
                     heartbeat.cancel_requested(goal);
                 }
-                let tree = self.halt_tree(&session, reason, now);
+                let (tree, panic) = self.halt_tree(&session, reason, now).unzip();
+                if let Some(panic) = panic.flatten() {
+                    tracing::error!("while the tree was halted: {panic}");
+                    report = report.with_error(session.kind(), NavigationError::Unknown, &panic);
+                }
                 if let Some(recorder) = &self.recorder {
                     recorder.stopping();
                 }
@@ -190,20 +194,28 @@ impl Navigator {
         report
     }
 
-    /// Halts the tree of a session and takes the world back from it. Returns its definition.
-    fn halt_tree(&mut self, session: &Session, reason: HaltReason, now: Time) -> Option<Arc<TreeDef>> {
+    /// Halts the tree of a session and takes the world back from it. Returns its definition, and the text of a node that
+    /// panicked in this halt.
+    fn halt_tree(
+        &mut self,
+        session: &Session,
+        reason: HaltReason,
+        now: Time,
+    ) -> Option<(Arc<TreeDef>, Option<String>)> {
         let tree = self.trees[session.kind().index()].as_mut()?;
+        let had_panic = tree.panic().is_some();
         tree.halt(reason, now);
         let def = Arc::clone(tree.definition());
-        let poisoned = tree.is_poisoned();
+        let panic = tree.panic().map(ToString::to_string);
         self.resources = tree.take_resources();
         // At once: what follows may drop this tree or make another one, and code of their leaves may block.
         self.hand_over();
-        if poisoned {
+        if panic.is_some() {
             self.discard(session.kind(), reason, now);
         }
         self.publish_log(&def);
-        Some(def)
+        // The result of a tick that panicked has its text already.
+        Some((def, panic.filter(|_| !had_panic)))
     }
 
     /// Drops a tree in which a node panicked, because its nodes may be in an inconsistent state. The next goal gets a
