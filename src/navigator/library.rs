@@ -228,13 +228,9 @@ impl TreeLibrary {
                 if !self.always_reload {
                     return Ok(def);
                 }
-                match self.find_default(&default_name) {
-                    Ok(new_tree) => Ok(self.replace_default(kind, &default_name, new_tree)),
-                    Err(message) => {
-                        tracing::error!("default tree not reloaded, the old one stays in use: {message}");
-                        Ok(def)
-                    }
-                }
+                // With an error, the goal fails, as in Nav2: the old tree would run without a word to its client.
+                let new_tree = self.find_default(&default_name)?;
+                Ok(self.replace_default(kind, &default_name, new_tree))
             }
             None if name.is_empty() => Err(format!(
                 "no default tree is set: set the parameter {}",
@@ -673,6 +669,27 @@ mod tests {
             let changed = tree_for_goal(&library, name);
             assert!(changed.nodes().any(|(_, node)| &*node.id == "AlwaysFailure"));
             assert!(Arc::ptr_eq(&changed, &tree_for_goal(&library, name)), "`{name}`");
+        }
+    }
+
+    #[test]
+    fn g7_with_always_reload_a_broken_default_tree_fails_its_goals_with_the_reason() {
+        let folder = Folder::new("broken-reload");
+        let (main, kind) = (folder.path("main.xml"), NavigatorKind::ThroughPoses);
+        folder.tree("main.xml", "Wanted", "<AlwaysSuccess/>");
+        let library = folder.library(true);
+        library.set_default(kind, &main).unwrap();
+        for name in ["", &main] {
+            folder.tree("main.xml", "Wanted", "<Nope/>");
+            let reason = library.for_goal(kind, name).map(|_| ()).unwrap_err();
+            assert!(reason.starts_with(&format!("{main}:1:")), "{reason}");
+            assert!(library.last_refusal().is_some());
+            folder.remove("main.xml");
+            let reason = library.for_goal(kind, name).map(|_| ()).unwrap_err();
+            assert!(reason.contains(&main), "{reason}");
+            folder.tree("main.xml", "Wanted", "<AlwaysSuccess/>");
+            assert_eq!(tree_for_goal(&library, name).len(), 1);
+            assert_eq!(library.last_refusal(), None);
         }
     }
 

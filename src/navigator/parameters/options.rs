@@ -73,7 +73,9 @@ pub(super) fn options(read: &Reader<'_>) -> Result<Options, ParameterError> {
             false,
             "Read the tree file and its includes again for each goal.\nThe tree is created again, so its nodes and \
              its blackboard start without their earlier state. A goal that arrives while its tree runs continues \
-             that tree if the files are unchanged.",
+             that tree if the files are unchanged. A goal whose file is missing or has errors is aborted, also if it is \
+             the file of the default tree. With false, the default tree stays in memory, and its file is not looked \
+             at.",
     )?;
     Ok(options)
 }
