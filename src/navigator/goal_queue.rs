@@ -16,8 +16,19 @@ pub(super) const SHUT: &str = "the node stopped accepting goals before this goal
 /// Time to load the tree of a goal, including the trees of the goals before it. A file system may not answer at all.
 const MAX_LOADING_TIME: Duration = Duration::from_secs(10);
 
-/// Error message for goals whose tree was not loaded in that time.
-const NOT_LOADED: &str = "its tree is not loaded after 10 s: check that the file system answers; without always_reload_bt_xml, the default tree is in memory";
+/// Error message for goals whose tree was not loaded in that time. `loading`: the tree that the thread loads now, perhaps
+/// for an earlier goal.
+fn not_loaded(loading: Option<&str>) -> String {
+    let loading = match loading {
+        None => "no tree".to_owned(),
+        Some("") => "the default tree".to_owned(),
+        Some(name) => format!("`{name}`"),
+    };
+    format!(
+        "its tree is not loaded after 10 s, and {loading} is being loaded: check that the file system answers, and that no \
+         custom leaf blocks in its set-up; without always_reload_bt_xml, the default tree is in memory"
+    )
+}
 
 /// Identifies a goal in the queue: the number of its arrival. The goal IDs of two clients may be equal.
 pub type ArrivalNumber = u64;
@@ -97,6 +108,8 @@ struct Queue {
     open_halts: usize,
     /// No tree is read any more.
     is_closed: bool,
+    /// The name of the tree that is being loaded. Its goal may have ended.
+    loading: Option<String>,
 }
 
 impl Queue {
@@ -319,26 +332,36 @@ impl GoalQueue {
         })
     }
 
+    /// Like [`GoalQueue::next_name`], for the thread that then loads the tree.
+    pub(super) fn begin_loading(&self) -> Option<(ArrivalNumber, NavigatorKind, String)> {
+        let next = self.next_name()?;
+        self.lock().loading = Some(next.2.clone());
+        Some(next)
+    }
+
     /// Takes the tree of a goal. Without a tree, the goal ends and is returned with the reason.
     pub(super) fn loaded(
         &self,
         number: ArrivalNumber,
         tree: Result<Arc<TreeDef>, String>,
     ) -> Option<(Request, String)> {
-        self.with(|queue| match tree {
-            Ok(tree) => {
-                // A goal that was cancelled meanwhile is not there.
-                let goal = queue
-                    .goals
-                    .iter_mut()
-                    .find(|goal| goal.arrival_number == number)?;
-                goal.request.tree = RequestedTree::Loaded(tree);
-                goal.state = QueuedState::of(&goal.request.tree);
-                None
-            }
-            Err(reason) => {
-                let goal = queue.remove(|goal| goal.arrival_number == number)?;
-                Some((goal.request, reason))
+        self.with(|queue| {
+            queue.loading = None;
+            match tree {
+                Ok(tree) => {
+                    // A goal that was cancelled meanwhile is not there.
+                    let goal = queue
+                        .goals
+                        .iter_mut()
+                        .find(|goal| goal.arrival_number == number)?;
+                    goal.request.tree = RequestedTree::Loaded(tree);
+                    goal.state = QueuedState::of(&goal.request.tree);
+                    None
+                }
+                Err(reason) => {
+                    let goal = queue.remove(|goal| goal.arrival_number == number)?;
+                    Some((goal.request, reason))
+                }
             }
         })
     }
@@ -376,9 +399,8 @@ impl GoalQueue {
                             kept.push_front(goal);
                         } else {
                             let error = NavigationError::FailedToLoadBehaviorTree;
-                            selection
-                                .refused
-                                .push((goal.request, error, NOT_LOADED.to_owned()));
+                            let reason = not_loaded(queue.loading.as_deref());
+                            selection.refused.push((goal.request, error, reason));
                         }
                         continue;
                     }
@@ -496,6 +518,31 @@ mod tests {
         );
         assert_eq!(select(0, 10_000), (vec![], vec![], vec![4]));
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_goal_whose_tree_is_not_loaded_names_the_tree_that_delays_it() {
+        let (clients, _) = channel();
+        let queue = GoalQueue::default();
+        assert!(push(&queue, unloaded_request(1, &clients)));
+        let (first, ..) = queue.begin_loading().unwrap();
+        assert!(queue.remove(navigation(1)).is_some());
+        assert!(push(&queue, unloaded_request(2, &clients)));
+        let refused = |now: u64| {
+            let now = Time::from_millis(now);
+            let selection = queue.select(now, now, None, |_, _| None, |_, _, _| Readiness::Ready);
+            selection.refused.into_iter().map(|(_, _, reason)| reason).next()
+        };
+        assert_eq!(refused(0), None);
+        let reason = refused(10_000).unwrap();
+        assert!(
+            reason.contains("`1.xml` is being loaded") && reason.contains("no custom leaf blocks"),
+            "{reason}"
+        );
+        assert!(queue.loaded(first, Ok(tree())).is_none());
+        assert!(push(&queue, unloaded_request(3, &clients)));
+        assert_eq!(refused(10_000), None);
+        assert!(refused(20_000).unwrap().contains("no tree is being loaded"));
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn give_trees(
     find: impl Fn(NavigatorKind, &str) -> Result<Arc<TreeDef>, String>,
     given: impl Fn(),
 ) {
-    while let Some((number, kind, name)) = queue.next_name() {
+    while let Some((number, kind, name)) = queue.begin_loading() {
         if let Some((request, reason)) = queue.loaded(number, find(kind, &name)) {
             request.refuse_now(NavigationError::FailedToLoadBehaviorTree, &reason);
         }
