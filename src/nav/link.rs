@@ -362,6 +362,11 @@ pub trait Link: Send {
     /// deadline, before it reports CANCELED.
     fn is_settled(&self, since: Ticket) -> bool;
 
+    /// Whether the GoalTracker has not handled all submitted commands, so [`Link::unsettled`] may lack goals.
+    fn has_unhandled(&self) -> bool {
+        false
+    }
+
     /// The goals that have not stopped, one text per goal with its server, leaf and phase. Includes abandoned goals,
     /// see [`LiveGoal::is_left_by`](crate::goal::LiveGoal::is_left_by).
     fn unsettled(&self, since: Ticket) -> Vec<String>;

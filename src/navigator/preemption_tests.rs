@@ -547,6 +547,27 @@ fn g3_a_goal_that_was_given_up_early_is_named_to_the_client() {
 }
 
 #[test]
+fn g3_a_result_says_that_requests_were_not_handled_by_a_stalled_thread() {
+    let mut rig = Rig::new();
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    rig.bench.stall();
+    rig.goal(1, &tree(TURN));
+    rig.ticks(3);
+    rig.cancel(1);
+    rig.ticks(3);
+    assert_eq!(rig.told(), []);
+    rig.bench.wait(5_000);
+    rig.ticks(1);
+    let [(_, ending, code, message)] = rig.told().try_into().unwrap();
+    assert_eq!((ending, code), (TerminalStatus::Canceled, 9103));
+    assert_eq!(
+        message,
+        "not known to have stopped in time: the last requests of the tree have not been handled: goals may have been \
+         sent and not cancelled"
+    );
+}
+
+#[test]
 fn a_stop_timeout_of_zero_sends_the_result_at_once_without_unstopped_goals() {
     let options = Options {
         stop_timeout: Duration::ZERO,

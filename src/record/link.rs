@@ -246,6 +246,10 @@ impl Link for RecordedLink {
         self.inner.is_settled(since)
     }
 
+    fn has_unhandled(&self) -> bool {
+        self.inner.has_unhandled()
+    }
+
     fn unsettled(&self, since: Ticket) -> Vec<String> {
         self.inner.unsettled(since)
     }

@@ -90,6 +90,11 @@ impl GoalsBoard {
         self.handled.fetch_add(handled, Ordering::AcqRel);
     }
 
+    /// Whether inputs wait, so the view may lack goals.
+    pub(super) fn has_unhandled(&self) -> bool {
+        self.handled.load(Ordering::Acquire) != self.sent.load(Ordering::Acquire)
+    }
+
     /// Records that the thread begins to work or is about to wait.
     pub(super) fn beat(&self) {
         self.beats.fetch_add(1, Ordering::Relaxed);
@@ -102,8 +107,7 @@ impl GoalsBoard {
 
     /// Whether all inputs so far were handled and no goal with a ticket of the session keeps it from ending.
     pub(super) fn is_settled(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
-        let handled = self.handled.load(Ordering::Acquire) == self.sent.load(Ordering::Acquire);
-        handled
+        !self.has_unhandled()
             && !self
                 .view()
                 .live

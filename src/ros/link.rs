@@ -195,6 +195,10 @@ impl Link for RosLink {
             .is_settled(|ticket| self.owns(ticket, since))
     }
 
+    fn has_unhandled(&self) -> bool {
+        self.endpoints.goal_tracker.has_unhandled()
+    }
+
     fn unsettled(&self, since: Ticket) -> Vec<String> {
         self.endpoints
             .goal_tracker

@@ -96,7 +96,7 @@ impl Link for BenchLink {
     }
 
     fn hand_over(&mut self) {
-        if !self.outbox.is_empty() {
+        if !self.outbox.is_empty() && !lock(&self.network).is_stalled {
             lock(&self.network).submit(&mut self.outbox);
         }
         if !self.publications.is_empty() {
@@ -106,6 +106,10 @@ impl Link for BenchLink {
 
     fn is_settled(&self, since: Ticket) -> bool {
         self.outbox.is_empty() && lock(&self.network).is_settled(since)
+    }
+
+    fn has_unhandled(&self) -> bool {
+        !self.outbox.is_empty()
     }
 
     fn unsettled(&self, since: Ticket) -> Vec<String> {
@@ -233,6 +237,12 @@ impl Bench {
     /// Delays commands to the GoalTracker by this many milliseconds. It handles events that arrive meanwhile first.
     pub fn delay_commands(&mut self, milliseconds: u64) {
         self.network().delay_commands(Duration::from_millis(milliseconds));
+    }
+
+    /// Keeps all commands from the GoalTracker, as if its thread had stalled.
+    #[cfg(test)]
+    pub(crate) fn stall(&mut self) {
+        self.network().is_stalled = true;
     }
 
     /// Adds a service, or replaces its behavior; `None` means no response.

@@ -57,6 +57,8 @@ pub(super) struct Network {
     now: Time,
     /// Delay of commands to the GoalTracker. It handles events that arrive meanwhile first.
     command_delay: Duration,
+    /// No command is handled: the thread of the GoalTracker has stalled.
+    pub(super) is_stalled: bool,
     goal_tracker: GoalTracker<Payload>,
     abandoned: AbandonedGoals,
     behaviours: BTreeMap<String, Behaviour>,
@@ -100,6 +102,7 @@ impl Network {
         Self {
             now: Time::ZERO,
             command_delay: Duration::ZERO,
+            is_stalled: false,
             goal_tracker: GoalTracker::new(ids, GoalOptions::default()),
             abandoned: AbandonedGoals::default(),
             behaviours: BTreeMap::new(),

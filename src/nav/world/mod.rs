@@ -323,6 +323,11 @@ impl World {
         self.link.unsettled(self.since)
     }
 
+    /// Whether requests wait to be sent; see [`Link::has_unhandled`].
+    pub fn has_unhandled(&self) -> bool {
+        self.link.has_unhandled()
+    }
+
     /// Records that a leaf's configuration is not possible. The loader of the tree reads the faults after
     /// [`Tree::attach`](crate::bt::Tree::attach).
     pub fn report_fault(&mut self, fault: Fault) {

@@ -245,7 +245,10 @@ impl Navigator {
             // Without a stop timeout, nothing is late.
             Vec::new()
         } else {
-            [self.resources.get::<World>()?.unsettled(), self.jobs.give_up()].concat()
+            let world = self.resources.get::<World>()?;
+            let unhandled = (!settled && world.has_unhandled()).then(|| UNHANDLED.to_owned());
+            let goals = world.unsettled().into_iter();
+            goals.chain(self.jobs.give_up()).chain(unhandled).collect()
         };
         let (session, tree, report, mut next, mut ended_goals) =
             match std::mem::replace(&mut self.state, NavigationState::Idle) {
@@ -293,6 +296,10 @@ impl Navigator {
         next
     }
 }
+
+/// Text for a result while the thread that sends goals has not handled all that the tree has asked for.
+const UNHANDLED: &str =
+    "the last requests of the tree have not been handled: goals may have been sent and not cancelled";
 
 /// The result of a goal that ends because the node is deactivated, or because the process ends.
 fn stopped(reason: HaltReason) -> NavigationResult {

@@ -132,6 +132,11 @@ impl GoalTrackerHandle {
         self.board.is_settled(of_session)
     }
 
+    /// Whether inputs wait for the thread, so it may send goals that [`GoalTrackerHandle::unsettled`] lacks.
+    pub fn has_unhandled(&self) -> bool {
+        self.board.has_unhandled()
+    }
+
     /// A counter that grows when the thread begins to work and when it waits again; odd while it works.
     pub fn beats(&self) -> u64 {
         self.board.beats()

@@ -184,6 +184,29 @@ mod tests {
         assert_eq!(look.recv_timeout(PATIENCE), Ok(stalled));
     }
 
+    #[test]
+    fn g3_inputs_that_a_stalled_thread_has_not_handled_are_known() {
+        let thread = start();
+        let handle = thread.handle();
+        let (release, released) = channel::<()>();
+        let (stalls, stalled) = channel();
+        handle.send(move || {
+            stalls.send(()).unwrap();
+            let _ = released.recv_timeout(PATIENCE);
+        });
+        stalled.recv_timeout(PATIENCE).unwrap();
+        assert!(!handle.has_unhandled());
+        handle.submit(Input::Commands(Vec::new()));
+        assert!(handle.has_unhandled());
+        assert!(!handle.is_settled(|_| true));
+        drop(release);
+        let deadline = std::time::Instant::now() + PATIENCE;
+        while handle.has_unhandled() && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert!(handle.is_settled(|_| true));
+    }
+
     /// A publisher that records the published numbers.
     pub(super) struct Numbers(pub(super) Sender<u32>);
 
