@@ -64,9 +64,10 @@ const GUARANTEES: [Guarantee; 11] = [
     Guarantee {
         number: 6,
         title: "A dead server is a failure",
-        text: "A server that is absent or silent fails its leaf with an error code after a time that a parameter sets. A \
-               server that dies fails it when the middleware reports the death: up to 20 s after `kill -9` with Fast \
-               DDS. No leaf is RUNNING for ever.",
+        text: "A server that is absent, or that does not answer a request, fails its leaf with an error code after a time that \
+               a parameter sets. A server that dies fails it when the middleware reports the death: up to 20 s after \
+               `kill -9` with Fast DDS. Only a goal that its server has accepted has no time limit, as in Nav2: its leaf is \
+               RUNNING until the server reports the end. `RosAction` has a limit if its port `result_timeout` is set.",
         kept_in: &["src/goal/action", "src/goal/service.rs", "src/nav/action_leaf.rs"],
     },
     Guarantee {

@@ -150,14 +150,15 @@ struct Walk {
     tickets: u64,
     goals: Vec<GoalId>,
     ended: BTreeSet<Ticket>,
+    options: GoalOptions,
 }
 
 const SERVER: ServerId = ServerId(0);
 
 impl Walk {
-    fn new() -> Self {
+    fn new(options: GoalOptions) -> Self {
         let mut walk = Self {
-            goal_tracker: GoalTracker::new(GoalIds::new(5, 1), options()),
+            goal_tracker: GoalTracker::new(GoalIds::new(5, 1), options),
             now: Time::ZERO,
             effects: Vec::new(),
             waiting: BTreeMap::new(),
@@ -165,6 +166,7 @@ impl Walk {
             // One goal of another client, and one of an earlier run.
             goals: vec![GoalId([9; 16]), GoalIds::new(5, 2).next_id()],
             ended: BTreeSet::new(),
+            options,
         };
         walk.goal_tracker.wire(
             WireEvent::ServerBack { server: SERVER },
@@ -184,7 +186,7 @@ impl Walk {
         Ticket(self.tickets)
     }
 
-    fn step(&mut self, random_step: RandomStep, update: UpdatePolicy) {
+    fn step(&mut self, random_step: RandomStep) {
         let leaf: Arc<str> = Arc::from("leaf");
         let command = match random_step {
             RandomStep::Start(payload) => Command::Start {
@@ -192,7 +194,7 @@ impl Walk {
                 server: SERVER,
                 leaf,
                 payload: u32::from(payload),
-                options: GoalOptions { update, ..options() },
+                options: self.options,
             },
             RandomStep::Update(choice) => Command::Update {
                 ticket: self.ticket(choice),
@@ -229,13 +231,13 @@ impl Walk {
                 server: SERVER,
                 leaf,
                 payload: u32::from(payload),
-                options: options(),
+                options: self.options,
             },
             RandomStep::CancelServer => Command::CancelServer {
                 ticket: self.new_ticket(),
                 server: SERVER,
                 leaf,
-                options: options(),
+                options: self.options,
             },
             RandomStep::Adopt => Command::Adopt {
                 server: SERVER,
@@ -424,11 +426,13 @@ proptest! {
     fn g3_g4_g6_goal_tracker_handles_any_input(
         walk in prop::collection::vec((random_step(), any::<bool>()), 0..120),
         cancel_first in any::<bool>(),
+        has_result_timeout in any::<bool>(),
     ) {
         let update = if cancel_first { UpdatePolicy::CancelFirst } else { UpdatePolicy::ServerPreempts };
-        let mut world = Walk::new();
+        let result_timeout = options().result_timeout.filter(|_| has_result_timeout);
+        let mut world = Walk::new(GoalOptions { update, result_timeout, ..options() });
         for (random_step, is_late) in walk {
-            world.step(random_step, update);
+            world.step(random_step);
             if is_late {
                 continue;
             }
@@ -439,6 +443,16 @@ proptest! {
         }
         // Without further events, every leaf gets its outcome, everything ends, and the counters agree.
         world.advance_time(Duration::from_secs(2));
+        if !has_result_timeout {
+            // Except that a goal which its server has accepted goes on until its leaf is halted.
+            let live = world.goal_tracker.live_goals();
+            let is_executing = |ticket: Ticket| {
+                live.iter().any(|goal| goal.ticket == Some(ticket) && goal.phase == Phase::Executing)
+            };
+            prop_assert!(world.waiting.keys().all(|ticket| is_executing(*ticket)), "waits for ever: {live:?}");
+            world.step(RandomStep::HaltAll);
+            world.advance_time(Duration::from_secs(2));
+        }
         prop_assert!(world.waiting.is_empty(), "waits for ever: {:?}", world.waiting);
         prop_assert!(world.goal_tracker.is_idle());
         let counters = world.goal_tracker.counters();
