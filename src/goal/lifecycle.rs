@@ -349,10 +349,10 @@ unanswered.
 graph until the lease of the middleware ends, 20 s with Fast DDS. So a restarted server is the second one.) One cancel
 request is sent at once, for a server that continues, and another one when the server is back. If two servers have the same
 name, navtree takes the first answer to a request, and does not know which server sent it. That server may not know the goal
-(*unknown to one of several*). Then the next goal may start, but navtree continues to cancel the old goal, because the other
-server may execute it. navtree ignores an answer that there is no result. If both servers are alive, both may execute the goal, and the
-first end that is reported counts; if the wrong server is always the first to answer, the leaf gets `ResultLost`. So end one of
-them.
+(*unknown to one of several*). Then the next goal may start, and the old goal counts as stopped for the result of a
+navigation. But navtree continues to cancel the old goal, because the other server may execute it. navtree ignores an answer
+that there is no result. If both servers are alive, both may execute the goal, and the first end that is reported counts; if
+the wrong server is always the first to answer, the leaf gets `ResultLost`. So end one of them.
 
 ```mermaid
 stateDiagram-v2
