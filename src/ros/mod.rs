@@ -69,6 +69,7 @@ mod servers_board;
 mod service_client;
 mod service_server;
 mod shared_subscription;
+mod shortened;
 mod spin;
 mod stderr;
 mod takeover;

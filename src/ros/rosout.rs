@@ -14,6 +14,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
 use super::convert::{Convert, wire_text};
+use super::shortened::{MAX_LOG_LINE, shortened};
 use super::{Clock, Publisher, RosError, RosHandle};
 use crate::msg::Stamp;
 use crate::robot_name;
@@ -235,7 +236,7 @@ impl<S: Subscriber> Layer<S> for RosoutLayer {
             robot: robot.clone(),
             stamp: Clock::system_stamp(),
             level: *metadata.level(),
-            text: text.0,
+            text: shortened(&text.0, MAX_LOG_LINE).into_owned(),
             target: metadata.target(),
             file: metadata.file().unwrap_or_default(),
             line: metadata.line().unwrap_or_default(),
@@ -466,6 +467,16 @@ mod tests {
             "{notice:?}"
         );
         assert!(rosout.lines.notice().is_none());
+    }
+
+    #[test]
+    fn a_long_line_is_cut() {
+        let (layer, rosout) = rosout();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            tracing::info!("{}", "x".repeat(1 << 20));
+        });
+        let text = rosout.lines.next().unwrap().text;
+        assert_eq!(text, format!("{}…", "x".repeat(MAX_LOG_LINE)));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
+use super::shortened::{MAX_LOG_LINE, shortened};
 use crate::worker::Worker;
 
 /// The maximum number of lines that wait for a console that is not read; further lines are dropped and counted.
@@ -62,7 +63,13 @@ impl Stderr {
 impl Write for Stderr {
     /// `tracing-subscriber` writes a line at a time.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.lines.put(line.to_vec()).is_err() {
+        let kept = if line.len() <= MAX_LOG_LINE {
+            line.to_vec()
+        } else {
+            let text = String::from_utf8_lossy(line);
+            format!("{}\n", shortened(&text, MAX_LOG_LINE)).into_bytes()
+        };
+        if self.lines.put(kept).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
         Ok(line.len())
@@ -133,5 +140,23 @@ mod tests {
         let lines = written.lines().filter(|line| !line.starts_with('(')).count();
         assert!((MAX_WAITING..=MAX_WAITING + 2).contains(&lines), "{lines}");
         assert!(written.contains("log lines dropped"), "{written}");
+    }
+
+    #[test]
+    fn a_long_line_is_cut() {
+        let (let_go, gate) = mpsc::channel();
+        let written = Arc::<Mutex<String>>::default();
+        let console = Console {
+            let_go: gate,
+            written: Arc::clone(&written),
+        };
+        let (mut stderr, flush) = Stderr::on(console);
+        drop(let_go);
+        let long = format!("{}\n", "x".repeat(1 << 20));
+        assert_eq!(stderr.write(long.as_bytes()).unwrap(), long.len());
+        stderr.write_all(b"next\n").unwrap();
+        assert!(flush.0.wait_until_idle(Duration::from_secs(30)));
+        let written = written.lock().unwrap();
+        assert_eq!(*written, format!("{}…\nnext\n", "x".repeat(MAX_LOG_LINE)));
     }
 }

@@ -9,6 +9,7 @@ use r2r::{QosProfile, WrappedServiceTypeSupport};
 
 use super::{LifecycleState, Machine, Transition, TransitionEdge, TransitionResult};
 use crate::ros::Publisher;
+use crate::ros::shortened::shortened;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
 use crate::worker::{Refused, Worker};
 
@@ -17,6 +18,9 @@ const THREAD: &str = "lifecycle";
 
 /// The maximum number of waiting transitions. Further ones fail at once.
 const MAX_WAITING: usize = 100;
+
+/// The maximum length of a label that is kept, in bytes: more than that of any transition. An error message quotes it.
+const MAX_LABEL: usize = 64;
 
 /// The node's actions in transitions. Called on the thread `lifecycle`, one transition after the other. They may be
 /// slow: the node answers requests meanwhile.
@@ -60,6 +64,14 @@ struct Request {
     id: u8,
     label: String,
     done: Box<dyn FnOnce(bool) + Send>,
+}
+
+impl Request {
+    fn new(id: u8, label: &str, done: Box<dyn FnOnce(bool) + Send>) -> Self {
+        // Before it waits: a client may send a label of any length.
+        let label = shortened(label, MAX_LABEL).into_owned();
+        Self { id, label, done }
+    }
 }
 
 impl Lifecycle {
@@ -117,11 +129,7 @@ impl LifecycleHandle {
         let done = Box::new(move |went_well| {
             let _ = sender.send(went_well);
         });
-        let request = Request {
-            id: 0,
-            label: transition.label().to_owned(),
-            done,
-        };
+        let request = Request::new(0, transition.label(), done);
         if self.requests.put(request).is_err() {
             return Ok(false);
         }
@@ -143,11 +151,7 @@ impl LifecycleHandle {
                 let done = Box::new(move |success| {
                     answers::answer(reply, srv::ChangeState::Response { success });
                 });
-                let request = Request {
-                    id: wanted.id,
-                    label: wanted.label,
-                    done,
-                };
+                let request = Request::new(wanted.id, &wanted.label, done);
                 let request = match requests.put(request) {
                     Ok(()) => return,
                     Err(Refused::Full(request)) => {
@@ -271,5 +275,18 @@ fn description(arrow: &TransitionEdge) -> msg::TransitionDescription {
         },
         start_state: state(arrow.start),
         goal_state: state(arrow.goal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_label_is_cut_before_it_waits_and_is_no_transition() {
+        let label = format!("configure{}", "x".repeat(1 << 20));
+        let request = Request::new(1, &label, Box::new(|_| ()));
+        assert_eq!(request.label, format!("{}…", &label[..MAX_LABEL]));
+        assert!(Machine::default().find(request.id, &request.label).is_err());
     }
 }
