@@ -16,6 +16,10 @@ pub(super) type Task = Box<dyn FnOnce(&mut RosNode) + Send>;
 /// event, so it waits for at most this.
 const IDLE: Duration = Duration::from_millis(500);
 
+/// The time for tasks in a round. Messages are taken after it, and the round counts for the watchdog, however many tasks
+/// there are.
+const TASK_TIME: Duration = Duration::from_millis(20);
+
 /// The number of rounds of the loop, for the watchdog.
 #[derive(Debug, Default)]
 pub(super) struct Rounds(AtomicU64);
@@ -33,11 +37,17 @@ pub(super) fn run(node: &mut RosNode, tasks: &Receiver<Option<Task>>, rounds: &R
         let ready = node.ready().clone();
         loop {
             fault::point();
+            let end_of_tasks = Instant::now() + TASK_TIME;
             loop {
                 match tasks.try_recv() {
                     Ok(Some(task)) => task(node),
                     Ok(None) | Err(TryRecvError::Disconnected) => return,
                     Err(TryRecvError::Empty) => break,
+                }
+                if Instant::now() >= end_of_tasks {
+                    // More tasks may wait: no sleep.
+                    ready.wake();
+                    break;
                 }
             }
             let latest = Instant::now() + IDLE;
@@ -56,5 +66,33 @@ pub(super) fn keep_until_the_end(tasks: &Receiver<Option<Task>>) {
     while let Ok(Some(task)) = tasks.recv() {
         // The drop tells the sender of the task that there is no answer.
         drop(task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ros::rcl::tests::harness::{TIMEOUT, alone};
+    use crate::ros::{Ros, RosHandle};
+
+    /// Posts a task that posts the next one.
+    fn post_without_end(ros: RosHandle) {
+        ros.clone().post(move |_| post_without_end(ros));
+    }
+
+    #[test]
+    fn tasks_without_end_keep_the_node_neither_from_its_messages_nor_from_the_beat_for_the_watchdog() {
+        let name = "ros::spin::tests::\
+                    tasks_without_end_keep_the_node_neither_from_its_messages_nor_from_the_beat_for_the_watchdog";
+        alone(name, || {
+            let ros = Ros::start("tasks", "").unwrap();
+            post_without_end(ros.handle().clone());
+            let beat = ros.handle().beats().1;
+            let deadline = Instant::now() + TIMEOUT;
+            while ros.handle().beats().1 < beat + 6 && Instant::now() < deadline {
+                std::thread::yield_now();
+            }
+            assert!(ros.handle().beats().1 >= beat + 6);
+        });
     }
 }
