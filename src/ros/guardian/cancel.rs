@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::goals::{self, RemainingGoals};
+use super::goals_of_robot::FILE as GOALS_OF_ROBOT;
 use super::participant::{Participant, Response};
 use super::sleeper;
 use crate::goal::{CancelCode, GoalId, Selection};
@@ -26,8 +27,9 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(6);
 /// The period of cancel requests until there is an answer.
 const RETRY_PERIOD: Duration = Duration::from_millis(250);
-/// How long a cancel is repeated if the server does not know the goal: its request may still be under way.
-const UNKNOWN_GOAL_TIMEOUT: Duration = Duration::from_secs(2);
+/// The time after which a goal that its server does not know counts as lost. Its request may still be under way, and a busy
+/// server may accept it later: if nobody waits for the end of this process, cancels are sent until [`TIMEOUT`].
+const UNKNOWN_GOAL_TIME: Duration = Duration::from_secs(2);
 /// The period of the checks for servers and answers.
 const POLL_PERIOD: Duration = Duration::from_millis(5);
 /// The time after which a participant is added if not all servers were found, and the maximum number of participants.
@@ -54,7 +56,8 @@ pub(super) fn run(file: &OsStr) -> bool {
         Ok(mut remaining) => {
             remaining.retain(|of_node| !of_node.goals.is_empty());
             match remaining.first() {
-                Some(first) => cancel(&first.node, &remaining, announcements),
+                // The next run of a robot waits for this process.
+                Some(first) => cancel(&first.node, &remaining, announcements, file != GOALS_OF_ROBOT),
                 None => return true,
             }
         }
@@ -66,11 +69,12 @@ pub(super) fn run(file: &OsStr) -> bool {
     })
 }
 
-/// `first`: the node that names the guardian's own.
+/// `first`: the node that names the guardian's own. `is_patient`: see [`Canceller`].
 fn cancel(
     first: &str,
     remaining: &[RemainingGoals],
     announcements: Option<Announcements>,
+    is_patient: bool,
 ) -> Result<bool, RosError> {
     let (namespace, name) = first.rsplit_once('/').unwrap_or_default();
     let name = format!("_{name}_guardian");
@@ -81,7 +85,7 @@ fn cancel(
         );
     }
     let started_at = Instant::now();
-    let mut canceller = Canceller::new(remaining, announcements);
+    let mut canceller = Canceller::new(remaining, announcements, is_patient);
     let mut create_participant = |services: &[String]| Participant::new(&name, namespace, services);
     // Without a participant by now, the second run tries on.
     let _ = canceller.run(&mut create_participant, started_at + LOG_DELAY);
@@ -120,6 +124,8 @@ struct Goal {
     next_request_at: Instant,
     requests: u32,
     unknown_since: Option<Instant>,
+    /// Whether its request counts as lost, by the last answer.
+    is_lost: bool,
     /// Whether a server has refused the cancel.
     was_refused: bool,
     is_done: bool,
@@ -134,12 +140,14 @@ struct Canceller {
     participants: Vec<Participant>,
     /// `None`: participants announce themselves before they listen.
     announcements: Option<Announcements>,
+    /// Whether cancels of a goal that counts as lost are repeated.
+    is_patient: bool,
     /// The goal of each request, by participant, service and request number.
     pending_requests: HashMap<(usize, usize, i64), usize>,
 }
 
 impl Canceller {
-    fn new(remaining: &[RemainingGoals], announcements: Option<Announcements>) -> Self {
+    fn new(remaining: &[RemainingGoals], announcements: Option<Announcements>, is_patient: bool) -> Self {
         let mut services: Vec<String> = Vec::new();
         let now = Instant::now();
         let goals = remaining
@@ -159,6 +167,7 @@ impl Canceller {
                     next_request_at: now,
                     requests: 0,
                     unknown_since: None,
+                    is_lost: false,
                     was_refused: false,
                     is_done: false,
                 }
@@ -171,6 +180,7 @@ impl Canceller {
             goals,
             participants: Vec::new(),
             announcements,
+            is_patient,
             pending_requests: HashMap::new(),
         }
     }
@@ -250,7 +260,7 @@ impl Canceller {
             while let Some((number, answer)) = participant.take_response(service) {
                 let goal = self.pending_requests.remove(&(index, service, number));
                 if let Some(goal) = goal.and_then(|goal| self.goals.get_mut(goal)) {
-                    goal.handle_response(&answer, name, now);
+                    goal.handle_response(&answer, name, self.is_patient, now);
                 }
             }
             let goals = self.goals.iter_mut().enumerate();
@@ -279,8 +289,17 @@ impl Canceller {
 
     /// Logs the goals that were not cancelled. Returns whether there were none.
     fn report(&self) -> bool {
-        for goal in self.goals.iter().filter(|goal| !goal.is_done) {
+        let mut are_all_done = true;
+        for goal in &self.goals {
             let service = self.services.get(goal.service).map_or("?", |service| service);
+            if goal.is_lost {
+                tracing::info!("{service}: goal {} is unknown to the server", goal.id);
+                continue;
+            }
+            if goal.is_done {
+                continue;
+            }
+            are_all_done = false;
             let reason = match goal.requests {
                 _ if goal.was_refused => "the server rejected the cancel",
                 _ if goal.unknown_since.is_some() => "the server does not know it",
@@ -289,12 +308,13 @@ impl Canceller {
             };
             tracing::error!("{service}: goal {} was not cancelled: {reason}", goal.id);
         }
-        self.goals.iter().all(|goal| goal.is_done)
+        are_all_done
     }
 }
 
 impl Goal {
-    fn handle_response(&mut self, answer: &Response, service: &str, now: Instant) {
+    /// `is_patient`: see [`Canceller`].
+    fn handle_response(&mut self, answer: &Response, service: &str, is_patient: bool, now: Instant) {
         if self.is_done {
             return;
         }
@@ -310,13 +330,14 @@ impl Goal {
                 self.is_done = true;
             }
             CancelCode::UnknownGoal | CancelCode::UnknownToOne => {
-                if now - *self.unknown_since.get_or_insert(now) >= UNKNOWN_GOAL_TIMEOUT {
-                    tracing::info!("{service}: goal {id} is unknown to the server");
-                    self.is_done = true;
-                }
+                self.is_lost = now - *self.unknown_since.get_or_insert(now) >= UNKNOWN_GOAL_TIME;
+                self.is_done = self.is_lost && !is_patient;
+                return;
             }
             CancelCode::Rejected => self.was_refused = true,
         }
+        self.unknown_since = None;
+        self.is_lost = false;
     }
 }
 
@@ -325,17 +346,17 @@ mod tests {
     use super::*;
 
     /// The canceller of one goal.
-    fn canceller() -> Canceller {
+    fn canceller(is_patient: bool) -> Canceller {
         let remaining = RemainingGoals {
             node: "/bt_navigator".to_owned(),
             goals: vec![(GoalId([1; 16]), "/spin/_action/cancel_goal".to_owned())],
         };
-        Canceller::new(&[remaining], None)
+        Canceller::new(&[remaining], None, is_patient)
     }
 
     #[test]
     fn g11_a_late_participant_has_the_whole_time_to_find_servers() {
-        let mut canceller = canceller();
+        let mut canceller = canceller(true);
         let begin = Instant::now();
         assert!(!canceller.have_servers_ended(begin + 2 * DISCOVERY_TIMEOUT));
         let first = begin + DISCOVERY_TIMEOUT;
@@ -348,7 +369,7 @@ mod tests {
 
     #[test]
     fn g11_a_participant_that_fails_is_created_again_until_the_timeout() {
-        let mut canceller = canceller();
+        let mut canceller = canceller(true);
         let mut attempts = 0;
         let mut create_participant = |_: &[String]| {
             attempts += 1;
@@ -363,5 +384,36 @@ mod tests {
             attempts > 1 && error.contains(&format!("attempt {attempts}")),
             "{error}"
         );
+    }
+
+    fn answered(canceller: &mut Canceller, return_code: i8, now: Instant) {
+        let answer = Response {
+            return_code,
+            goals_canceling: Vec::new(),
+        };
+        let is_patient = canceller.is_patient;
+        canceller.goals[0].handle_response(&answer, "/spin/_action/cancel_goal", is_patient, now);
+    }
+
+    #[test]
+    fn g11_an_unknown_goal_is_cancelled_until_the_timeout_unless_a_robot_waits() {
+        const UNKNOWN: i8 = 2;
+        const TERMINATED: i8 = 3;
+        let begin = Instant::now();
+        let (mut patient, mut quick) = (canceller(true), canceller(false));
+        for canceller in [&mut patient, &mut quick] {
+            answered(canceller, UNKNOWN, begin);
+            assert!(!canceller.report(), "its request may be under way");
+            assert!(!canceller.goals[0].is_done);
+        }
+        let late = begin + UNKNOWN_GOAL_TIME;
+        for canceller in [&mut patient, &mut quick] {
+            answered(canceller, UNKNOWN, late);
+            assert!(canceller.report());
+        }
+        assert!(quick.goals[0].is_done);
+        assert!(!patient.goals[0].is_done, "a busy server may accept it now");
+        answered(&mut patient, TERMINATED, late);
+        assert!(patient.goals[0].is_done && !patient.goals[0].is_lost);
     }
 }

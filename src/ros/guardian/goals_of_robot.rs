@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use super::{FILE_VARIABLE, goals};
 
+/// The number of the program's file with the goals: its standard input.
+pub(super) const FILE: &str = "0";
 /// The longest time that the next run of a robot waits for the program.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -55,7 +57,7 @@ impl GoalsOfRobots {
         command
             .env_clear()
             .envs(variables)
-            .env(FILE_VARIABLE, "0")
+            .env(FILE_VARIABLE, FILE)
             .stdin(copy)
             .stdout(Stdio::null())
             .process_group(0);
