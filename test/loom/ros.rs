@@ -215,6 +215,29 @@ fn no_message_of_an_entity_is_missed() {
 }
 
 #[test]
+fn a_message_that_waits_is_taken_when_the_rest_of_the_node_ends() {
+    explore(|| {
+        let ready = Ready::default();
+        ready.set_at_rest(true);
+        let mark = Arc::new(Mark::new(&ready, 0, Haste::AtWork));
+        let (arrived, working) = (Arc::clone(&mark), ready.clone());
+        let threads = [
+            thread::spawn(move || arrived.add(1)),
+            thread::spawn(move || working.set_at_rest(false)),
+        ];
+        let (mut taken, mut marked) = (0, Vec::new());
+        while taken < 1 {
+            ready.sleep_until(never());
+            ready.take(&mut marked);
+            taken += marked.iter().map(|_| mark.take()).sum::<usize>();
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
 fn a_task_wakes_the_thread_of_a_node_whenever_it_comes() {
     explore(|| {
         let ready = Ready::default();
