@@ -108,14 +108,15 @@ pub(super) fn attach(ros: &RosHandle, clock: &Clock) -> Result<(), RosError> {
 /// The end of a queue of lines that is written to.
 #[derive(Clone, Debug)]
 struct Sender {
-    lines: SyncSender<Line>,
+    /// Boxed: the channel has room for all of them from its start, for each robot.
+    lines: SyncSender<Box<Line>>,
     shared: Arc<Shared>,
 }
 
 /// The end of a queue of lines that a node publishes.
 #[derive(Debug)]
 struct Queue {
-    lines: Receiver<Line>,
+    lines: Receiver<Box<Line>>,
     shared: Arc<Shared>,
 }
 
@@ -148,13 +149,13 @@ impl Sender {
         if let Some(listener) = &*listener {
             listener.tell(&line);
         }
-        match self.lines.try_send(line) {
+        match self.lines.try_send(Box::new(line)) {
             Ok(()) => None,
             Err(TrySendError::Full(_)) => {
                 self.shared.dropped.fetch_add(1, Ordering::Relaxed);
                 None
             }
-            Err(TrySendError::Disconnected(line)) => Some(line),
+            Err(TrySendError::Disconnected(line)) => Some(*line),
         }
     }
 }
@@ -169,7 +170,7 @@ impl Queue {
     }
 
     fn next(&self) -> Option<Line> {
-        self.lines.try_recv().ok()
+        self.lines.try_recv().ok().map(|line| *line)
     }
 
     /// A line that tells the number of lines that were dropped since the last call.
