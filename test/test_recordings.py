@@ -149,7 +149,8 @@ def test_a_recording_is_written_on_request(simulate, tmp_path):
     save = simulation.graph.node.create_client(Trigger, "/bt_navigator/save_recording", callback_group=group)
     wait_for(save.service_is_ready, PATIENCE, "the service save_recording")
     x, y = simulation.position
-    goal = simulation.navigation.send(x + 30.0, y)
+    # Far away: the robot must still drive when both commands have ended, on a busy machine too.
+    goal = simulation.navigation.send(x + 300.0, y)
     wait_for(lambda: len(goal.feedback) > 3, PATIENCE, "the robot to drive")
     answer = simulation.graph.ask(lambda: save.call_async(Trigger.Request()), "answer of save_recording")
     assert answer.success, answer.message
