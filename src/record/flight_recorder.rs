@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use super::files::{DiskState, RecordingFiles};
 use super::part::PartProgress;
 use super::recorder::{Limits, MemoryRecording, Recorder};
+use super::store::MAX_RATIO;
 use super::stream::{Distributor, Stream, Subscribe};
 use super::totals::Totals;
 use super::writer::{Reply, Writer};
@@ -87,10 +88,13 @@ impl FlightRecorder {
     /// A recorder of this stream. Also returns what makes further readers of the stream.
     pub fn new(
         stream: &Stream,
-        limits: Limits,
+        mut limits: Limits,
         files: RecordingFiles,
         occasion: Occasion,
     ) -> (Self, Subscribe) {
+        // A file with all of the memory must not be full at once.
+        let file = usize::try_from(files.max_bytes / 2).unwrap_or(usize::MAX);
+        limits.bytes = limits.bytes.min(file / MAX_RATIO);
         let distributor = stream.distribute();
         let subscribe = distributor.subscribe();
         let (requests, receiver) = mpsc::channel();

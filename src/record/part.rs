@@ -10,14 +10,12 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::file::{ChannelInfo, McapFile, Message, end_of_copy};
+use super::file::{ChannelInfo, McapFile, end_of_copy};
 use super::files::RecordingFiles;
 use super::recorder::{MemoryRecording, Recorder};
+use super::store::{MAX_FILE_CONTENT, MessageStore};
 use crate::goal::GoalId;
 use crate::msg::Stamp;
-
-/// Maximum size of the messages, uncompressed: what a reader accepts, and room for the rest.
-const MAX_CONTENT_BYTES: usize = 900 << 20;
 
 /// What is to be done with the file.
 #[derive(Debug)]
@@ -28,9 +26,8 @@ pub(crate) enum PartJob {
     Append {
         /// All channels of the recording, in order.
         channels: Vec<ChannelInfo>,
-        /// The number of messages before these.
-        position: u64,
-        messages: Vec<Message>,
+        /// All messages of the memory: the thread of the writer uncompresses those that the file does not have.
+        messages: MessageStore,
     },
     /// The navigation has ended: remove it, unless it has more of this recording than the memory.
     End(Option<Arc<MemoryRecording>>),
@@ -73,14 +70,13 @@ impl PartProgress {
         }));
         if let Some(before) = self.0
             && before.navigation == current.navigation()
-            && let Some(messages) = current.messages_since(before.messages)
+            && current.messages().reaches(before.messages)
         {
-            let job = PartJob::Append {
+            let append = || PartJob::Append {
                 channels: current.channels().to_vec(),
-                position: before.messages,
-                messages,
+                messages: current.messages().clone(),
             };
-            return (after != *self).then_some((job, after));
+            return (after != *self).then(|| (append(), after));
         }
         let recording = recorder.snapshot()?;
         Some((PartJob::Begin(Box::new(recording)), after))
@@ -116,11 +112,7 @@ impl PartFile {
     pub(crate) fn take(&mut self, job: PartJob, files: &RecordingFiles) -> Result<(), String> {
         let done = match job {
             PartJob::Begin(recording) => self.begin(&recording, files),
-            PartJob::Append {
-                channels,
-                position,
-                messages,
-            } => self.append(&channels, position, &messages, files),
+            PartJob::Append { channels, messages } => self.append(&channels, &messages, files),
             PartJob::End(last) => match last.filter(|last| !last.has_beginning()) {
                 Some(last) if self.complete(&last).is_some() => Ok(()),
                 _ => {
@@ -192,14 +184,13 @@ impl PartFile {
     fn append(
         &mut self,
         channels: &[ChannelInfo],
-        position: u64,
-        messages: &[Message],
+        messages: &MessageStore,
         files: &RecordingFiles,
     ) -> Result<(), String> {
         let Some(part) = &mut self.part else {
             return Ok(());
         };
-        part.append(channels, position, messages)?;
+        part.append(channels, messages)?;
         self.must_begin |= part.is_full(files);
         Ok(())
     }
@@ -242,8 +233,10 @@ impl PartFile {
         if part.navigation != recording.navigation() || !part.has_beginning {
             return None;
         }
-        let (position, rest) = (part.messages, recording.messages_since(part.messages)?);
-        if let Err(error) = part.append(recording.channels(), position, &rest) {
+        if !recording.messages().reaches(part.messages) {
+            return None;
+        }
+        if let Err(error) = part.append(recording.channels(), recording.messages()) {
             tracing::warn!("the recording has the last minutes only: {error}");
             self.fail();
         }
@@ -278,28 +271,25 @@ impl Drop for PartFile {
 
 impl Part {
     /// Adds the messages that are not there yet.
-    fn append(
-        &mut self,
-        channels: &[ChannelInfo],
-        position: u64,
-        messages: &[Message],
-    ) -> Result<(), String> {
-        let known = usize::try_from(self.messages.saturating_sub(position)).unwrap_or(usize::MAX);
-        let messages = messages.get(known..).unwrap_or_default();
+    fn append(&mut self, channels: &[ChannelInfo], messages: &MessageStore) -> Result<(), String> {
+        let mut bytes = 0;
         let mut write = || {
             self.file.add_channels(channels)?;
-            messages.iter().try_for_each(|message| self.file.write(message))?;
+            for message in messages.since(self.messages) {
+                self.file.write(&message)?;
+                bytes += message.size();
+            }
             self.file.flush()
         };
         write().map_err(|error| self.with_path(&error))?;
-        self.messages += messages.len() as u64;
-        self.bytes += messages.iter().map(Message::size).sum::<usize>();
+        self.messages = messages.position();
+        self.bytes += bytes;
         Ok(())
     }
 
     fn is_full(&self, files: &RecordingFiles) -> bool {
         let size = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
-        size > files.max_bytes / 2 || self.bytes > MAX_CONTENT_BYTES
+        size > files.max_bytes / 2 || self.bytes > MAX_FILE_CONTENT
     }
 
     /// Ends the file, and gives it the name of a recording.

@@ -276,9 +276,9 @@ impl MemoryRecording {
         self.messages.position()
     }
 
-    /// The messages behind this position; `None` if some of them were dropped.
-    pub(super) fn messages_since(&self, position: u64) -> Option<Vec<Message>> {
-        self.messages.since(position)
+    /// The messages.
+    pub(super) fn messages(&self) -> &MessageStore {
+        &self.messages
     }
 
     /// All channels so far.

@@ -14,9 +14,16 @@ const BLOCK_BYTES: usize = 64 * 1024;
 /// The fastest level: the next one takes twice the time and saves a tenth.
 const LEVEL: i32 = 1;
 
+/// The messages may have this many times the limit of memory before they are compressed: a reader and the disk need room for
+/// them.
+pub(super) const MAX_RATIO: usize = 4;
+
+/// Maximum size of the messages of a file, uncompressed: what a reader accepts, and room for the rest.
+pub(super) const MAX_FILE_CONTENT: usize = 900 << 20;
+
 /// Messages in the order in which they were added. The clones of a store share its blocks.
 #[derive(Clone, Debug, Default)]
-pub(super) struct MessageStore {
+pub(crate) struct MessageStore {
     /// Older messages.
     blocks: VecDeque<Arc<Block>>,
     /// The messages behind them.
@@ -54,8 +61,10 @@ impl MessageStore {
     fn trim(&mut self, newest: u64, limits: Limits) {
         let kept = u64::try_from(limits.duration.as_nanos()).unwrap_or(u64::MAX);
         let is_old = |time: u64| newest.saturating_sub(time) > kept;
+        // Half of a file: one that begins again with these messages is not full at once.
+        let max_content = limits.bytes.saturating_mul(MAX_RATIO).min(MAX_FILE_CONTENT / 2);
         while let Some(oldest) = self.blocks.front()
-            && (self.bytes() > limits.bytes || is_old(oldest.newest))
+            && (self.bytes() > limits.bytes || self.content_bytes > max_content || is_old(oldest.newest))
         {
             self.in_blocks -= oldest.messages;
             self.dropped += oldest.messages;
@@ -96,20 +105,24 @@ impl MessageStore {
 
     /// The messages.
     pub(super) fn iter(&self) -> impl Iterator<Item = Cow<'_, Message>> {
-        let blocks = self.blocks.iter().flat_map(|block| block.messages());
-        blocks.map(Cow::Owned).chain(self.last.iter().map(Cow::Borrowed))
+        self.since(0)
     }
 
-    /// The messages behind this position; `None` if some of them were dropped.
-    pub(super) fn since(&self, position: u64) -> Option<Vec<Message>> {
-        let mut skipped = position.checked_sub(self.dropped)?;
+    /// Whether no message behind this position was dropped.
+    pub(super) fn reaches(&self, position: u64) -> bool {
+        position >= self.dropped
+    }
+
+    /// The messages behind this position, or behind those that were dropped.
+    pub(super) fn since(&self, position: u64) -> impl Iterator<Item = Cow<'_, Message>> {
+        let mut skipped = position.saturating_sub(self.dropped);
         let mut blocks = self.blocks.iter().peekable();
         while let Some(block) = blocks.next_if(|block| block.messages <= skipped) {
             skipped -= block.messages;
         }
-        let rest = blocks.flat_map(|block| block.messages());
-        let rest = rest.chain(self.last.iter().cloned());
-        Some(rest.skip(usize::try_from(skipped).ok()?).collect())
+        let rest = blocks.flat_map(|block| block.messages()).map(Cow::Owned);
+        rest.chain(self.last.iter().map(Cow::Borrowed))
+            .skip(usize::try_from(skipped).unwrap_or(usize::MAX))
     }
 }
 
@@ -219,11 +232,7 @@ mod tests {
         assert!(store.blocks.len() >= 10);
         assert!(store.content_bytes() > 1_000_000 && store.bytes() < 200_000);
         for position in [0, 1, 64, 500, 998, 1000] {
-            let since = store.since(position).unwrap();
-            assert_eq!(
-                times(since.into_iter().map(Cow::Owned)),
-                (position..1000).collect::<Vec<_>>()
-            );
+            assert_eq!(times(store.since(position)), (position..1000).collect::<Vec<_>>());
         }
         assert_eq!(store.position(), 1000);
     }
@@ -240,8 +249,11 @@ mod tests {
         assert!((600..=700).contains(&first), "{first}");
         assert_eq!(times(kept.iter()), (first..1000).collect::<Vec<_>>());
         assert_eq!(kept.position(), 1000);
-        assert!(kept.since(first - 1).is_none());
-        assert_eq!(kept.since(first).unwrap().len() as u64, 1000 - first);
+        assert!(kept.reaches(first) && !kept.reaches(first - 1));
+        assert_eq!(
+            times(kept.since(first + 5)),
+            (first + 5..1000).collect::<Vec<_>>()
+        );
         let few = store(0..1000, 10, limits);
         assert_eq!(few.dropped(), 699, "to the message, as long as there is no block");
         let small = Limits {
@@ -251,6 +263,18 @@ mod tests {
         let small = store(0..1000, 1000, small);
         assert!(small.bytes() <= 10_000 && small.dropped() > 0);
         assert_eq!(times(small.iter()), (small.dropped()..1000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn messages_that_compress_well_are_limited_too() {
+        let limits = Limits {
+            bytes: 1 << 18,
+            ..LIMITS
+        };
+        let store = store(0..20_000, 1000, limits);
+        let max = MAX_RATIO << 18;
+        assert!(store.content_bytes() <= max && store.content_bytes() > max - 2 * BLOCK_BYTES);
+        assert!(store.bytes() < limits.bytes);
     }
 
     #[test]
