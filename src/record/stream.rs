@@ -17,8 +17,8 @@ use crossbeam_queue::ArrayQueue;
 use super::event::{Event, LogLevel, LogLine, Record};
 use crate::bt::Time;
 
-/// Number of records that the queue holds: enough for a tick in which a thousand nodes change. The queue of each robot takes
-/// 100 bytes for each.
+/// Number of records that the queue holds. A tick begins with at most half of them, so there is room for one in which five
+/// hundred nodes change. Each takes 100 bytes, for each robot.
 const CAPACITY: usize = 4096;
 
 /// Maximum length of the text of a log line, in bytes.
@@ -187,7 +187,10 @@ pub struct Distributor {
 impl Distributor {
     /// Makes new readers, from any thread.
     pub fn subscribe(&self) -> Subscribe {
-        Subscribe(Arc::clone(&self.readers))
+        Subscribe {
+            stream: self.stream.clone(),
+            readers: Arc::clone(&self.readers),
+        }
     }
 
     /// Whether there are readers.
@@ -244,13 +247,18 @@ impl Inbox {
 
 /// Makes readers of a stream.
 #[derive(Clone)]
-pub struct Subscribe(Readers);
+pub struct Subscribe {
+    stream: Stream,
+    readers: Readers,
+}
 
 impl Subscribe {
     /// A reader of all records from now on.
     pub fn reader(&self) -> Reader {
         let inbox = Arc::new(Inbox::default());
-        lock(&self.0).push(Arc::clone(&inbox));
+        lock(&self.readers).push(Arc::clone(&inbox));
+        // Without readers, the stream is emptied less often.
+        self.stream.wake();
         Reader(inbox)
     }
 }

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::names::Names;
 use super::rcl::{self, Client, Publisher, Reply, Serialized, Service, Subscription};
-use super::ready::{Haste, Mark, Ready};
+use super::ready::{Haste, MAX_WAITING, Mark, Ready};
 use super::retry::Retry;
 use super::server_checks::ServerChecks;
 use super::server_watch::Probe;
@@ -131,6 +131,7 @@ impl RosNode {
         listen: impl FnOnce(Arc<Mark>) -> Result<(), RosError>,
         take: impl FnMut(usize) + Send + 'static,
     ) -> Result<(), RosError> {
+        let haste = if depth < MAX_WAITING { Haste::Always } else { haste };
         let entity = self.next_entity;
         self.next_entity = self.next_entity.wrapping_add(1);
         let mark = Arc::new(Mark::new(&self.ready, entity, haste));

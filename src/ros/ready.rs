@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The number of messages of one entity that may wait while the node rests. Fewer than the usual depths of topics.
-const MAX_WAITING: usize = 8;
+/// The number of messages of one entity that may wait while the node rests. The middleware must keep that many.
+pub(super) const MAX_WAITING: usize = 8;
 
 /// The marked entities of one node, and the sleep of its thread. Any thread may mark and wake; both are quick and call
 /// nothing of the middleware, so a callback of the middleware may do it. Clones share the state.

@@ -77,10 +77,13 @@ impl Navigator {
             tree.set_halt_order(order);
         }
         let attached = tree.attach(now).map_err(|error| error.to_string());
-        let faults = tree
-            .resource::<World>()
-            .map(World::take_faults)
+        let world = tree.resource::<World>();
+        let (notes, faults) = world
+            .map(|world| (world.take_notes(), world.take_faults()))
             .unwrap_or_default();
+        for note in notes {
+            tracing::warn!("{}: {}", note.leaf, note.text);
+        }
         let attached = attached.and_then(|()| Fault::none_of(&faults));
         let opened = tree
             .resource::<World>()

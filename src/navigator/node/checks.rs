@@ -87,8 +87,10 @@ impl Checks {
         }
     }
 
-    /// Empties the event stream in the next call: it fills quickly, or somebody asks for a recording.
+    /// Makes everything due in the next call: a goal begins, the event stream fills quickly, or somebody asks for a
+    /// recording.
     pub(super) fn look_soon(&mut self) {
-        self.next_look = Instant::now();
+        let now = Instant::now();
+        (self.next_check, self.next_look) = (now, now);
     }
 }

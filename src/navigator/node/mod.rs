@@ -253,13 +253,21 @@ impl Node {
             drop(alive);
             notify_exit();
         };
+        let (wake, resting) = (Arc::clone(&setup.wake), ros.handle().clone());
+        let on_rest = move |is_at_rest| {
+            resting.set_at_rest(is_at_rest);
+            if !is_at_rest {
+                // The watchdog looks at an idle tick thread less often.
+                wake.notify_one();
+            }
+        };
         let ticks = start_ticks(
             &ros,
             &parameters,
             &endpoints,
             (&heartbeat, &jobs),
             recorder.as_ref(),
-            on_ticks_end,
+            (on_rest, on_ticks_end),
         )?;
         // A navigation that stops ends when its goals have stopped.
         let on_goals_changed = ticks.handle().clone();
@@ -336,14 +344,14 @@ fn watchdog(
     )
 }
 
-/// Starts the tick thread with the default trees. `on_end` is called at its end.
+/// Starts the tick thread with the default trees. `on_rest`: see [`Navigator::on_rest`]; `on_end` is called at its end.
 fn start_ticks(
     ros: &Ros,
     parameters: &Parameters,
     endpoints: &Endpoints,
     (heartbeat, jobs): (&Heartbeat, &JobRegistry),
     recorder: Option<&Recorder>,
-    on_end: impl FnOnce() + Send + 'static,
+    (on_rest, on_end): (impl Fn(bool) + Send + 'static, impl FnOnce() + Send + 'static),
 ) -> Result<TickThread, StartError> {
     let dry_run_endpoints = endpoints.clone();
     parameters
@@ -353,7 +361,6 @@ fn start_ticks(
     let (settings, options) = (parameters.settings.clone(), parameters.options.clone());
     let (library, clock) = (Arc::clone(&parameters.library), ros.clock().clone());
     let (watched, registered) = (heartbeat.clone(), jobs.clone());
-    let node = ros.handle().clone();
     let events = link.events();
     let (link, recorder) = Recorder::attach(recorder, Box::new(link));
     let ticks = TickThread::start(
@@ -369,7 +376,7 @@ fn start_ticks(
                 navigator.record(recorder);
             }
             navigator.be_watched(watched, registered);
-            navigator.on_rest(move |is_at_rest| node.set_at_rest(is_at_rest));
+            navigator.on_rest(on_rest);
             for kind in NavigatorKind::ALL {
                 // Without a default tree there is nothing to prepare, and goals get an error.
                 if let Ok(def) = library.for_goal(kind, "") {

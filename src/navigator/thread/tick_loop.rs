@@ -272,6 +272,8 @@ impl Loop {
     }
 
     fn step(&mut self) {
+        // Before the first tick, which may block.
+        self.navigator.tell_rest();
         self.end_pause();
         let began = self.clock.steady();
         self.navigator.set_steady(began);
@@ -308,7 +310,6 @@ impl Loop {
                 let _ = reply.send(());
             }
         }
-        self.navigator.tell_rest();
     }
 
     /// Ticks the running tree if its schedule or an event asks for it. `began`: the time of this turn, on the clock

@@ -104,7 +104,7 @@ impl Bond {
             period
         });
         let other = Arc::clone(&shared);
-        // A heartbeat of this node takes those of the other side with it.
+        // A heartbeat of this node takes those of the other side with it. In a pause they wait for half a second at most.
         node.subscribe_with("bond", qos(), Haste::AtWork, move |status: Status| {
             if status.id != other.id || status.instance_id == other.instance {
                 return;
