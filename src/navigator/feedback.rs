@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
-use crate::msg::{Path, Point};
+use crate::msg::{Path, Point, distance_xy};
 
 /// Minimum speed and distance for an estimate of the time, as in Nav2.
 const SLOWEST: f64 = 0.01;
 const SHORTEST: f64 = 0.1;
 
-/// Distance in metres along the path, from the pose nearest to the robot to its end.
-pub(crate) fn distance_remaining(path: &Path, robot: &Point) -> f64 {
-    let rest = path
-        .closest_index(robot)
-        .map_or(0.0, |index| path.length_from(index));
+/// Distance in metres along the path, from the pose nearest to the robot to its end. Without a path, in a straight line to
+/// the goal: after a goal was replaced, the robot drives on along the path of the earlier one until the planner has answered,
+/// and 0 would say that it has arrived.
+pub(crate) fn distance_remaining(path: Option<&Path>, robot: &Point, goal: Option<&Point>) -> f64 {
+    let along = path.and_then(|path| Some(path.length_from(path.closest_index(robot)?)));
+    let straight = || goal.map_or(0.0, |goal| distance_xy(robot, goal));
     // The sum of no lengths is minus zero, which clients would print.
-    rest.abs()
+    along.unwrap_or_else(straight).abs()
 }
 
 /// The time for a distance at a speed.
@@ -46,19 +47,22 @@ mod tests {
             Header::in_frame("map"),
             (0..=4).map(|x| Pose::planar(f64::from(x), 0.0, 0.0)),
         );
-        assert!(
-            (distance_remaining(
-                &path,
-                &Point {
-                    x: 1.2,
-                    y: 0.3,
-                    z: 0.0
-                }
-            ) - 3.0)
-                .abs()
-                < 1e-9
-        );
-        assert_eq!(distance_remaining(&Path::default(), &Point::default()), 0.0);
+        let (robot, goal) = (point(1.2, 0.3), point(9.0, 9.0));
+        let distance = |path: &Path| distance_remaining(Some(path), &robot, Some(&goal));
+        assert!((distance(&path) - 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_a_path_the_distance_is_that_to_the_goal() {
+        let (robot, goal) = (point(1.0, 1.0), point(4.0, 5.0));
+        for path in [None, Some(&Path::default())] {
+            assert_eq!(distance_remaining(path, &robot, Some(&goal)), 5.0);
+            assert_eq!(distance_remaining(path, &robot, None), 0.0);
+        }
+    }
+
+    fn point(x: f64, y: f64) -> Point {
+        Point { x, y, z: 0.0 }
     }
 
     #[test]

@@ -106,9 +106,9 @@ impl Session {
     pub(crate) fn send_feedback(&mut self, tree: &Tree, options: &Options, robot: &Robot, now: Time) {
         // As in Nav2, there is no feedback without a pose.
         let Some(pose) = &robot.pose else { return };
-        let distance = blackboard_io::path(tree, options).map_or(0.0, |path| {
-            feedback::distance_remaining(&path, &pose.pose.position)
-        });
+        let path = blackboard_io::path(tree, options);
+        let goal = self.poses.0.last().map(|goal| &goal.pose.position);
+        let distance = feedback::distance_remaining(path.as_deref(), &pose.pose.position, goal);
         self.client.feedback(&Feedback {
             current_pose: pose.clone(),
             navigation_time: now.since(self.started),

@@ -196,7 +196,7 @@ mod tests {
         (
             client,
             TerminalStatus::Canceled,
-            "cancelled before it started".to_owned(),
+            "cancelled before it started; an earlier goal is still active".to_owned(),
         )
     }
 

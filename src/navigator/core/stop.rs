@@ -17,14 +17,15 @@ impl Navigator {
     /// Cancels a goal. Its client gets the result when the goals and jobs of its tree have stopped.
     pub fn cancel(&mut self, goal: NavigationId, now: Time) {
         if let Some(request) = self.queue.remove(goal) {
-            request.cancel();
+            request.cancel(!matches!(self.state, NavigationState::Idle));
         }
         if let NavigationState::Stopping {
             next, ended_goals, ..
         } = &mut self.state
             && let Some(request) = next.take_if(|next| next.id() == goal)
         {
-            ended_goals.push((request, NavigationResult::not_started()));
+            // It gets its result when that goal has stopped.
+            ended_goals.push((request, NavigationResult::not_started(false)));
         }
         if self.running_goal() == Some(goal) {
             self.stop(HaltReason::GoalCanceled, NavigationResult::canceled(""), now);

@@ -121,7 +121,7 @@ impl Handle {
     /// thread.
     pub fn cancel(&self, goal: NavigationId) {
         if let Some(request) = self.queue.remove(goal) {
-            request.cancel_now();
+            request.cancel_now(self.heartbeat.current_goal().is_some());
             return;
         }
         self.heartbeat.cancel_requested(goal);
