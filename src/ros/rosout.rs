@@ -237,7 +237,7 @@ impl<S: Subscriber> Layer<S> for RosoutLayer {
             robot: robot.clone(),
             stamp: Clock::system_stamp(),
             level: *metadata.level(),
-            text: shortened(&text.0, MAX_LOG_LINE).into_owned(),
+            text: shortened(text.0, MAX_LOG_LINE),
             target: metadata.target(),
             file: metadata.file().unwrap_or_default(),
             line: metadata.line().unwrap_or_default(),

@@ -66,8 +66,8 @@ impl Write for Stderr {
         let kept = if line.len() <= MAX_LOG_LINE {
             line.to_vec()
         } else {
-            let text = String::from_utf8_lossy(line);
-            format!("{}\n", shortened(&text, MAX_LOG_LINE)).into_bytes()
+            let text = String::from_utf8_lossy(line).into_owned();
+            format!("{}\n", shortened(text, MAX_LOG_LINE)).into_bytes()
         };
         if self.lines.put(kept).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -121,14 +121,20 @@ mod tests {
         }
     }
 
-    #[test]
-    fn g1_an_unread_console_blocks_no_writer() {
+    /// A console that accepts lines when the sender is dropped, and what it has accepted.
+    fn console() -> (Console, mpsc::Sender<()>, Arc<Mutex<String>>) {
         let (let_go, gate) = mpsc::channel();
         let written = Arc::<Mutex<String>>::default();
         let console = Console {
             let_go: gate,
             written: Arc::clone(&written),
         };
+        (console, let_go, written)
+    }
+
+    #[test]
+    fn g1_an_unread_console_blocks_no_writer() {
+        let (console, let_go, written) = console();
         let (mut stderr, flush) = Stderr::on(console);
         for number in 0..2 * MAX_WAITING {
             stderr.write_all(format!("{number}\n").as_bytes()).unwrap();
@@ -144,12 +150,7 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut() {
-        let (let_go, gate) = mpsc::channel();
-        let written = Arc::<Mutex<String>>::default();
-        let console = Console {
-            let_go: gate,
-            written: Arc::clone(&written),
-        };
+        let (console, let_go, written) = console();
         let (mut stderr, flush) = Stderr::on(console);
         drop(let_go);
         let long = format!("{}\n", "x".repeat(1 << 20));

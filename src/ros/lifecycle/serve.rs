@@ -67,9 +67,9 @@ struct Request {
 }
 
 impl Request {
-    fn new(id: u8, label: &str, done: Box<dyn FnOnce(bool) + Send>) -> Self {
+    fn new(id: u8, label: String, done: Box<dyn FnOnce(bool) + Send>) -> Self {
         // Before it waits: a client may send a label of any length.
-        let label = shortened(label, MAX_LABEL).into_owned();
+        let label = shortened(label, MAX_LABEL);
         Self { id, label, done }
     }
 }
@@ -129,7 +129,7 @@ impl LifecycleHandle {
         let done = Box::new(move |went_well| {
             let _ = sender.send(went_well);
         });
-        let request = Request::new(0, transition.label(), done);
+        let request = Request::new(0, transition.label().to_owned(), done);
         if self.requests.put(request).is_err() {
             return Ok(false);
         }
@@ -151,7 +151,7 @@ impl LifecycleHandle {
                 let done = Box::new(move |success| {
                     answers::answer(reply, srv::ChangeState::Response { success });
                 });
-                let request = Request::new(wanted.id, &wanted.label, done);
+                let request = Request::new(wanted.id, wanted.label, done);
                 let request = match requests.put(request) {
                     Ok(()) => return,
                     Err(Refused::Full(request)) => {
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn a_long_label_is_cut_before_it_waits_and_is_no_transition() {
         let label = format!("configure{}", "x".repeat(1 << 20));
-        let request = Request::new(1, &label, Box::new(|_| ()));
+        let request = Request::new(1, label.clone(), Box::new(|_| ()));
         assert_eq!(request.label, format!("{}…", &label[..MAX_LABEL]));
         assert!(Machine::default().find(request.id, &request.label).is_err());
     }
