@@ -66,17 +66,19 @@ impl PartProgress {
         };
         let after = Self(Some(Passed {
             navigation: current.navigation(),
-            messages: current.position(),
+            messages: current.messages().position(),
         }));
         if let Some(before) = self.0
             && before.navigation == current.navigation()
             && current.messages().reaches(before.messages)
         {
-            let append = || PartJob::Append {
-                channels: current.channels().to_vec(),
-                messages: current.messages().clone(),
-            };
-            return (after != *self).then(|| (append(), after));
+            return (after != *self).then(|| {
+                let job = PartJob::Append {
+                    channels: current.channels().to_vec(),
+                    messages: current.messages().clone(),
+                };
+                (job, after)
+            });
         }
         let recording = recorder.snapshot()?;
         Some((PartJob::Begin(Box::new(recording)), after))
@@ -156,8 +158,8 @@ impl PartFile {
                     file,
                     navigation: recording.navigation(),
                     has_beginning: recording.has_beginning(),
-                    messages: recording.position(),
-                    bytes: recording.bytes(),
+                    messages: recording.messages().position(),
+                    bytes: recording.messages().content_bytes(),
                 });
                 Ok(())
             }

@@ -266,16 +266,6 @@ impl MemoryRecording {
         (self.goal_id, self.began)
     }
 
-    /// Size of the messages in a file, uncompressed.
-    pub(super) fn bytes(&self) -> usize {
-        self.messages.content_bytes()
-    }
-
-    /// The number of messages since the beginning of the navigation.
-    pub(super) fn position(&self) -> u64 {
-        self.messages.position()
-    }
-
     /// The messages.
     pub(super) fn messages(&self) -> &MessageStore {
         &self.messages
