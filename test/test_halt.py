@@ -1,11 +1,16 @@
 """Halts over ROS: cancel, preemption by a condition, late acceptance."""
 
+import threading
 import time
 
 import pytest
+from action_msgs.msg import GoalStatus
+from action_msgs.srv import CancelGoal
+from nav2_msgs.action import FollowPath
 from sensor_msgs.msg import BatteryState
 from support.fixtures import limited_drive, tree
 from support.graph import wait_for
+from support.raw_action_server import EventLoop, RawActionServer, reply
 from support.servers import Behaviour
 
 PERIOD = 0.010
@@ -291,8 +296,6 @@ def test_goal_with_another_tree_replaces_the_running_one(stack):
 
 
 def test_cancel_of_finished_and_unknown_goals_returns_codes_of_rcl(stack):
-    from action_msgs.srv import CancelGoal
-
     goal = stack.navigation.send(1.0, 0.0)
     assert goal.result()[0] == "SUCCEEDED"
     client = stack.graph.node.create_client(CancelGoal, "navigate_to_pose/_action/cancel_goal")
@@ -329,4 +332,65 @@ def test_g3_tree_whose_cancel_node_stops_a_goal_goes_on(stack, tmp_path, stop_de
     status, result = stack.navigation.send(2.0, 0.0, tree=path).result()
     assert (status, result.error_msg) == ("SUCCEEDED", "")
     assert len(controller.cancelled()) == 1
+    assert stack.robot.executing() == 0
+
+
+class StoppedServer(RawActionServer):
+    """A server on which another client cancels each goal shortly before the first cancel of the node arrives. Its status list
+    comes too late. ``order`` has the answers to that cancel (c) and to the result request (r)."""
+
+    def __init__(self, loop, name, order):
+        super().__init__(loop, name, FollowPath)
+        self.order, self.asked, self.cancels = order, None, 0
+
+    def on_goal(self, request, header):
+        reply(self.send_goal, FollowPath.Impl.SendGoalService.Response(accepted=True, stamp=self.now()), header)
+
+    def on_result(self, request, header):
+        self.asked = header
+
+    def on_cancel(self, request, header):
+        self.cancels += 1
+        terminated = CancelGoal.Response(return_code=CancelGoal.Response.ERROR_GOAL_TERMINATED)
+        canceled = FollowPath.Impl.GetResultService.Response(status=GoalStatus.STATUS_CANCELED)
+        answers = {"c": (self.cancel_goal, terminated, header), "r": (self.get_result, canceled, self.asked)}
+        for number, name in enumerate(self.order):
+            self.loop.later(0.02 * number, reply, *answers[name])
+
+
+HALTED_TREE = """
+<root BTCPP_format="4"><BehaviorTree ID="HaltedDrive">
+  <Sequence>
+    <ComputePathToPose goal="{goal}" path="{path}"/>
+    <Fallback>
+      <Timeout msec="300"><FollowPath path="{path}" server_name="stopped_follow_path"/></Timeout>
+      <Sleep msec="20000"/>
+    </Fallback>
+  </Sequence>
+</BehaviorTree></root>
+"""
+
+
+@pytest.mark.parametrize("order", ["cr", "rc"])
+def test_g3_cancel_of_another_client_before_that_of_a_halt_ends_the_navigation(stack, ros_domain, tmp_path, order):
+    loop = EventLoop(ros_domain, "stopped_server")
+    server = StoppedServer(loop, "stopped_follow_path", order)
+    is_over = threading.Event()
+
+    def run():
+        while not is_over.is_set():
+            loop.run_once(0.1)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        path = tmp_path / "halted.xml"
+        path.write_text(HALTED_TREE)
+        status, result = stack.navigation.send(2.0, 0.0, tree=path).result()
+    finally:
+        is_over.set()
+        thread.join()
+        loop.close()
+    assert status == "ABORTED" and "another client cancelled the goal" in result.error_msg, result.error_msg
+    assert server.cancels == 1
     assert stack.robot.executing() == 0

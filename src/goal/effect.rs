@@ -109,7 +109,8 @@ impl Selection {
     }
 }
 
-/// A message to a leaf. Never emitted for a ticket whose halt was handled (G4), and never after [`Notice::Finished`].
+/// A message to a leaf. Only [`Notice::Canceling`] is emitted for a ticket whose halt was handled or after
+/// [`Notice::Finished`]: it is for the navigation (G3), and does not reach the leaf (G4).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Notice<P> {
     /// The server accepted the goal. Repeated for each accepted update.

@@ -169,7 +169,6 @@ fn steps_text(steps: &[Step]) -> String {
             Step::TellFeedback => "notify the leaf: feedback".to_owned(),
             Step::TellCanceling => "notify the leaf: canceling".to_owned(),
             Step::Finish(outcome) => format!("notify the leaf: {}", plain(&format!("{outcome:?}"))),
-            Step::StopNewer => "cancel the newer goal, notify the leaf: `CanceledByAnother`".to_owned(),
             Step::Report(what) => format!("report `{what:?}`"),
         })
         .collect();
@@ -335,10 +334,12 @@ A leaf waits for the outcome of its goal in Queued, Absent, Sent, Executing and 
 notices of the goal. In Replaced, the leaf waits for the outcome of the newer goal and gets the notices of that goal.
 
 **Another client cancels a goal.** The server shows the goal as canceling, or returns the result *canceled*. The leaf is
-notified at once, and the navigation ends (guarantee G3). An update that comes later is not sent. An update that was already
-on its way is cancelled too, and the leaf gets `CanceledByAnother`. A server aborts a goal that it replaces, so a replaced
-goal that is *canceled* was cancelled by another client. The policy `CancelFirst` cancels the old goal itself, so a cancel of
-another client is not visible after it.
+notified (*canceling*) at once, and the navigation ends (guarantee G3). An update that comes later is not sent. An update
+that was already on its way is cancelled too, and the leaf gets `CanceledByAnother` instead. A server aborts a goal that it
+replaces, so a replaced goal that is *canceled* was cancelled by another client. If the goal has no waiting leaf any more,
+the notice is for its navigation, not for the leaf. After navtree has cancelled a goal itself, the answer of the server
+shows who was first: if the only cancel of navtree comes too late (*terminated*), and the goal is *canceled*, then another
+client has cancelled it. If navtree has sent a second cancel by then, a cancel of another client is not visible.
 
 **Sending.** A goal request is sent after all events that have arrived by then were handled. A goal or a call that is halted
 before it was sent is never sent: it gets *withdrawn* instead of *halt* or *shut down*. If the server disappears before a

@@ -117,6 +117,13 @@ fn canceled_by_another() -> Property<GoalModel> {
     )
 }
 
+fn told_after_halt() -> Property<GoalModel> {
+    Property::sometimes(
+        "the navigation learns after a halt that another client had cancelled the goal",
+        |_, world: &World| world.seen.told_after_halt,
+    )
+}
+
 fn adopted() -> Property<GoalModel> {
     Property::sometimes("a goal of an earlier run is adopted", |_, world: &World| {
         world.seen.adopted
@@ -311,7 +318,12 @@ fn g3_a_goal_that_another_client_cancels_and_an_update() {
             foreign_cancels: 1,
             ..Setup::NONE
         },
-        vec![cancelled_late(), gave_up(), canceled_by_another()],
+        vec![
+            cancelled_late(),
+            gave_up(),
+            canceled_by_another(),
+            told_after_halt(),
+        ],
     );
 }
 
@@ -327,7 +339,12 @@ fn g3_a_goal_that_another_client_cancels_and_faults() {
             delayed_effects: 1,
             ..Setup::NONE
         },
-        vec![cancelled_late(), gave_up(), canceled_by_another()],
+        vec![
+            cancelled_late(),
+            gave_up(),
+            canceled_by_another(),
+            told_after_halt(),
+        ],
     );
 }
 

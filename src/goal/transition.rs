@@ -156,12 +156,10 @@ pub enum Step {
     TellAccepted,
     /// Forward the feedback to the leaf.
     TellFeedback,
-    /// Notify the leaf that another client has cancelled the goal.
+    /// Notify the leaf that another client has cancelled the goal. A newer goal of the same leaf is stopped.
     TellCanceling,
     /// Notify the leaf of the outcome.
     Finish(OutcomeKind),
-    /// Another client cancelled this goal, which a newer goal of the same leaf replaces: stop the newer goal too.
-    StopNewer,
     /// Report an incident to the user.
     Report(IncidentKind),
 }

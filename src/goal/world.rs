@@ -200,6 +200,12 @@ pub(crate) struct World {
     /// The activation for which the robot must not move any more: the GoalTracker knows that another client cancelled
     /// its goal.
     stopped_activation: Option<Ticket>,
+    /// The goal that another client cancelled before the cancel of this node arrived, if nobody was told yet.
+    untold_cancel: Option<GoalId>,
+    /// Whether somebody was told of a cancel of another client.
+    has_told_of_cancel: bool,
+    /// The cancel requests that arrive twice and have arrived once. A client takes only the first answer to a request.
+    repeated_cancels: BTreeSet<(GoalId, u32)>,
     /// Whether the running leaf was notified of such a cancel.
     is_notified_of_cancel: bool,
     /// Whether this run may adopt. The first run has no goals to adopt.
@@ -246,6 +252,7 @@ pub(crate) struct Seen {
     pub(crate) result_lost: bool,
     pub(crate) gave_up: bool,
     pub(crate) canceled_by_another: bool,
+    pub(crate) told_after_halt: bool,
 }
 
 const SERVER: ServerId = ServerId(0);
@@ -274,6 +281,9 @@ impl World {
             accepted_late: BTreeSet::new(),
             foreign_canceled: BTreeSet::new(),
             stopped_activation: None,
+            untold_cancel: None,
+            has_told_of_cancel: false,
+            repeated_cancels: BTreeSet::new(),
             is_notified_of_cancel: false,
             is_adoption_allowed: true,
             has_status_list: false,
@@ -438,10 +448,16 @@ impl World {
             Action::Halt => {
                 if let Some((ticket, _)) = self.running.take() {
                     self.finished.insert(ticket, Duration::ZERO);
-                    // The tree drops earlier notices for this ticket.
-                    self.effects.retain(
-                        |effect| !matches!(effect, Effect::Notify(notice) if notice.ticket() == ticket),
-                    );
+                    // The tree drops earlier notices for this ticket, after the navigation has looked at them.
+                    let effects = std::mem::take(&mut self.effects);
+                    for effect in effects {
+                        match effect {
+                            Effect::Notify(notice) if notice.ticket() == ticket => {
+                                self.record_told_cancel(&notice);
+                            }
+                            effect => self.effects.push(effect),
+                        }
+                    }
                     self.command(Command::Halt {
                         ticket,
                         reason: REASON,
@@ -459,8 +475,7 @@ impl World {
             Action::Refuse(goal, attempt) => {
                 self.messages.remove(&Message::CancelRequest(goal, attempt));
                 let answer = self.table.cancel(Selection::Goal(goal), |_| false);
-                self.messages
-                    .insert(Message::Canceled(goal, attempt, answer.code));
+                self.answer_cancel(goal, attempt, answer.code);
             }
             Action::AcceptEarly(goal) => {
                 self.used_faults.early_acceptances += 1;
@@ -480,10 +495,19 @@ impl World {
             }
             Action::Repeat(message) => {
                 self.used_faults.duplicates += 1;
+                let repeated = match &message {
+                    Message::CancelRequest(goal, attempt) => Some((*goal, *attempt)),
+                    _ => None,
+                };
                 self.deliver(message);
+                self.repeated_cancels.extend(repeated);
             }
             Action::RepeatStatus => self.publish_status(),
             Action::Finish(goal, end) => {
+                // The server has not stopped the robot for the other client.
+                self.untold_cancel = self
+                    .untold_cancel
+                    .filter(|untold| *untold != goal || end == TerminalStatus::Canceled);
                 self.result_requests.remove(&goal);
                 let waiters = self.table.finish(goal, end, 0, Time::ZERO).unwrap();
                 for goal in waiters {
@@ -594,8 +618,14 @@ impl World {
             .chain(self.accepted_early)
             .collect();
         let table = &self.table;
+        let goal_tracker = &self.goal_tracker;
         self.messages.retain(|message| match message {
             Message::GoalRequest(_) | Message::Accepted(_) | Message::Status(_) => true,
+            Message::CancelRequest(goal, 1) | Message::Canceled(goal, 1, _)
+                if goal_tracker.is_canceled_by_unknown(*goal) =>
+            {
+                true
+            }
             Message::CancelRequest(goal, _) => {
                 known(goal) || arriving.contains(goal) || table.status(*goal).is_active()
             }
@@ -613,7 +643,12 @@ impl World {
             &mut self.accepted_late,
             &mut self.foreign_canceled,
         ] {
-            goals.retain(|goal| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
+            goals.retain(|goal| {
+                known(goal)
+                    || arriving.contains(goal)
+                    || table.status(*goal).is_active()
+                    || goal_tracker.is_canceled_by_unknown(*goal)
+            });
         }
         self.stopped_activation = self
             .stopped_activation
@@ -635,7 +670,7 @@ impl World {
                         CancelCode::UnknownGoal => self.unknown_goal_code(),
                         code => code,
                     };
-                    self.messages.insert(Message::Canceled(goal, attempt, code));
+                    self.answer_cancel(goal, attempt, code);
                     if !answer.canceling.is_empty() {
                         self.publish_status();
                     }
@@ -707,6 +742,29 @@ impl World {
         });
         if is_waited_for && self.foreign_canceled.contains(&goal) {
             self.stopped_activation = Some(ticket);
+        }
+    }
+
+    /// The server answers a cancel of this node.
+    fn answer_cancel(&mut self, goal: GoalId, attempt: u32, code: CancelCode) {
+        if self.repeated_cancels.remove(&(goal, attempt)) {
+            return;
+        }
+        self.messages.insert(Message::Canceled(goal, attempt, code));
+        let is_late = attempt == 1 && code == CancelCode::GoalTerminated;
+        let is_canceled = matches!(
+            self.table.status(goal),
+            GoalStatus::Canceling | GoalStatus::Canceled
+        );
+        let is_only_cancel =
+            self.goal_tracker.cancels(goal) == Some(1) || self.goal_tracker.is_canceled_by_unknown(goal);
+        if is_only_cancel
+            && is_late
+            && is_canceled
+            && self.foreign_canceled.contains(&goal)
+            && !self.has_told_of_cancel
+        {
+            self.untold_cancel = Some(goal);
         }
     }
 
@@ -822,6 +880,8 @@ impl World {
                     tag: CancelTag::Goal { goal, attempt },
                     ..
                 } => {
+                    // The answers do not show any more which cancel was the first.
+                    self.untold_cancel = self.untold_cancel.filter(|untold| *untold != goal);
                     self.messages.insert(Message::CancelRequest(goal, attempt));
                 }
                 Effect::RequestResult { goal, .. } => {
@@ -829,6 +889,9 @@ impl World {
                 }
                 Effect::Notify(notice) => self.notify(&notice),
                 Effect::Report(report) => {
+                    if report.what.is_loss() {
+                        self.untold_cancel = None;
+                    }
                     let Some(goal) = report.goal else {
                         continue;
                     };
@@ -872,7 +935,24 @@ impl World {
         }
     }
 
+    /// The navigation learns from this notice that another client cancelled a goal.
+    fn record_told_cancel(&mut self, notice: &Notice<u8>) {
+        if let Notice::Canceling { .. }
+        | Notice::Finished {
+            outcome: Outcome::Canceled(_) | Outcome::CanceledByAnother,
+            ..
+        } = notice
+        {
+            if self.used_faults.foreign_cancels == 0 {
+                self.violation = Some("the navigation was told of a cancel that nobody has requested");
+            }
+            self.has_told_of_cancel = true;
+            self.untold_cancel = None;
+        }
+    }
+
     fn notify(&mut self, notice: &Notice<u8>) {
+        self.record_told_cancel(notice);
         match self.running {
             Some((ticket, _)) if ticket == notice.ticket() => {
                 if let Notice::Canceling { .. } = notice {
@@ -901,6 +981,7 @@ impl World {
                     self.finished.insert(ticket, Duration::ZERO);
                 }
             }
+            _ if matches!(notice, Notice::Canceling { .. }) => self.seen.told_after_halt = true,
             _ => self.violation = Some("G4: a notice for a leaf that was halted or has finished"),
         }
     }
@@ -942,6 +1023,16 @@ impl World {
         let is_known = |goal: &GoalId| {
             self.abandoned.contains(goal) || self.accepted_late.contains(goal) && window_is_over
         };
+        let is_faultless = self.used_faults
+            == UsedFaults {
+                foreign_cancels: self.used_faults.foreign_cancels,
+                updates: self.used_faults.updates,
+                delayed_effects: self.used_faults.delayed_effects,
+                ..UsedFaults::default()
+            };
+        if self.is_quiet() && self.untold_cancel.is_some() && is_faultless {
+            self.violation = Some("G3: the navigation was not told that another client had cancelled a goal");
+        }
         if self.is_quiet() && !self.table.active().iter().all(is_known) {
             self.violation = Some("G3: a goal without a leaf executes and was not reported");
         }

@@ -312,9 +312,13 @@ fn g3_a_cancel_of_another_client_counts_in_the_tick_that_halts_the_leaf() {
              </Fallback></Sequence>"#
     );
     let tree = load(&registry(), &text);
-    // Ticks of a navigation until the leaf is halted.
-    let run = |before_the_halt: Option<usize>| {
+    // Ticks of a navigation until the leaf is halted. With a delay of status lists, the cancel of the halt arrives first at
+    // the GoalTracker and second at the server.
+    let run = |before_the_halt: Option<usize>, status_delay: u64| {
         let mut rig = driving_rig();
+        rig.bench
+            .action::<FollowPath>("follow_path", |_| Plan::endless().stop_after(10));
+        rig.bench.delay_statuses(status_delay);
         start(&mut rig, 1, ToPose, &tree);
         for tick in 1..300 {
             if before_the_halt == Some(tick) {
@@ -328,18 +332,20 @@ fn g3_a_cancel_of_another_client_counts_in_the_tick_that_halts_the_leaf() {
         }
         panic!("the tree does not halt the leaf");
     };
-    let (_, halting) = run(None);
-    let (mut rig, again) = run(Some(halting));
-    assert_eq!(halting, again);
-    rig.ticks(100);
-    let (client, report) = rig.report();
-    assert_eq!((client, report.status), (1, Aborted));
-    assert!(report.error_message.contains(CANCELED), "{report:?}");
-    assert_eq!(
-        (moves(&rig), is_moving(&rig)),
-        (2, false),
-        "Spin was sent in that tick"
-    );
+    for status_delay in [0, 20, 2_000] {
+        let (_, halting) = run(None, status_delay);
+        let (mut rig, again) = run(Some(halting), status_delay);
+        assert_eq!(halting, again);
+        rig.ticks(100);
+        let (client, report) = rig.report();
+        assert_eq!((client, report.status), (1, Aborted));
+        assert!(report.error_message.contains(CANCELED), "{report:?}");
+        assert_eq!(
+            (moves(&rig), is_moving(&rig)),
+            (2, false),
+            "Spin was sent in that tick"
+        );
+    }
 }
 
 #[test]

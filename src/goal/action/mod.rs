@@ -5,7 +5,7 @@ mod steps;
 
 use std::time::Duration;
 
-use super::{GoalEvent, GoalOptions, GoalStatus, Phase, Step};
+use super::{CancelCode, GoalEvent, GoalOptions, Phase, Step};
 use crate::bt::Time;
 
 /// The cancels of an adopted goal are numbered from the next multiple of this, above those from before its adoption.
@@ -47,8 +47,11 @@ pub struct ActionGoal {
     acknowledged: bool,
     /// Whether the server reported the end of the goal, not merely that it does not know the goal.
     terminal: bool,
-    /// Whether the server cancels or cancelled the goal while its leaf waits for it or for the goal that replaces it.
-    /// Another client or a Cancel node of the tree requested this; a goal cancels itself only when no leaf waits.
+    /// Whether the server shows that it cancels or cancelled the goal.
+    canceled: bool,
+    /// The answer to the only cancel of this node.
+    only_cancel: Option<CancelCode>,
+    /// Whether another client or a Cancel node of the tree cancelled the goal.
     canceled_by_another: bool,
     /// The remaining wait for an absent server, over all absences. A server that comes and goes must not delay a leaf
     /// forever.
@@ -92,6 +95,8 @@ impl ActionGoal {
             noted: false,
             acknowledged: false,
             terminal: false,
+            canceled: false,
+            only_cancel: None,
             canceled_by_another: false,
             absent_left: options.absent_timeout,
             stop_left: Some(options.cancel_timeout),
@@ -179,6 +184,11 @@ impl ActionGoal {
         self.terminal
     }
 
+    /// Whether the server shows the goal as canceled, and its answer to the only cancel will show by whom.
+    pub fn is_canceled_by_unknown(&self) -> bool {
+        self.canceled && self.cancels == 1 && self.only_cancel.is_none() && !self.canceled_by_another
+    }
+
     /// Whether a leaf waits for the goal and another client has cancelled it. Then no update may restart the robot.
     pub fn is_canceled_by_another(&self) -> bool {
         self.canceled_by_another && self.is_waited_for()
@@ -215,13 +225,7 @@ impl ActionGoal {
         if event.shows_the_goal() || matches!(event, GoalEvent::Status(status) if status.end().is_some()) {
             self.be_noted();
         }
-        if let GoalEvent::Status(GoalStatus::Canceling | GoalStatus::Canceled) = event
-            && self.is_waited_for()
-            && !self.canceled_by_another
-        {
-            self.canceled_by_another = true;
-            steps.push(Step::TellCanceling);
-        }
+        self.note_cancel(event, steps);
         match self.phase {
             Phase::Queued => self.on_queued(event, now, steps),
             Phase::Absent => self.on_absent(event, now, steps),

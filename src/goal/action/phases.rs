@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use super::ActionGoal;
 use crate::bt::Time;
-use crate::goal::{
-    CancelCode, GoalEvent, GoalStatus, IncidentKind, OutcomeKind, Phase, Step, TerminalStatus,
-};
+use crate::goal::{CancelCode, GoalEvent, GoalStatus, IncidentKind, OutcomeKind, Phase, Step};
 
 impl ActionGoal {
     pub(super) fn on_queued(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
@@ -157,14 +155,6 @@ impl ActionGoal {
     }
 
     pub(super) fn on_replaced(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
-        if let GoalEvent::Status(GoalStatus::Canceling | GoalStatus::Canceled)
-        | GoalEvent::Result(TerminalStatus::Canceled) = event
-            && !self.canceled_by_another
-        {
-            // This node has not cancelled the goal, and a server aborts a goal that it replaces.
-            self.canceled_by_another = true;
-            steps.push(Step::StopNewer);
-        }
         match event {
             GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
             GoalEvent::Result(_) => self.be_over(),

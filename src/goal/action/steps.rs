@@ -2,7 +2,9 @@
 
 use super::ActionGoal;
 use crate::bt::Time;
-use crate::goal::{IncidentKind, OutcomeKind, Phase, Step, TerminalStatus};
+use crate::goal::{
+    CancelCode, GoalEvent, GoalStatus, IncidentKind, OutcomeKind, Phase, Step, TerminalStatus,
+};
 
 impl ActionGoal {
     pub(super) fn enter(&mut self, phase: Phase, due: Option<Time>) {
@@ -24,6 +26,32 @@ impl ActionGoal {
     pub(super) fn finish(&mut self, outcome: OutcomeKind, steps: &mut Vec<Step>) {
         steps.push(Step::Finish(outcome));
         self.end();
+    }
+
+    /// Notes who cancelled the goal (G3). A server does not say that. It was another client or a Cancel node of the tree if
+    /// this node has sent no cancel, or if its only cancel found the goal ended or canceling.
+    pub(super) fn note_cancel(&mut self, event: GoalEvent, steps: &mut Vec<Step>) {
+        if matches!(self.phase, Phase::Queued | Phase::Absent | Phase::Ended) {
+            return;
+        }
+        match event {
+            GoalEvent::Status(GoalStatus::Canceling | GoalStatus::Canceled) => self.canceled = true,
+            // A leaf that waits gets the result.
+            GoalEvent::Result(TerminalStatus::Canceled) if !self.is_waited_for() => self.canceled = true,
+            // After a second cancel, the order in which they arrived is not known.
+            GoalEvent::CancelAnswered {
+                attempt: 1,
+                code: code @ (CancelCode::None | CancelCode::GoalTerminated),
+            } if self.cancels == 1 => {
+                self.only_cancel.get_or_insert(code);
+            }
+            _ => {}
+        }
+        let was_late = self.only_cancel == Some(CancelCode::GoalTerminated);
+        if self.canceled && (self.cancels == 0 || was_late) && !self.canceled_by_another {
+            self.canceled_by_another = true;
+            steps.push(Step::TellCanceling);
+        }
     }
 
     /// The server reported the end of the goal.

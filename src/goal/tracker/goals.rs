@@ -1,9 +1,9 @@
 //! Events for the state machines of goals, and the execution of their steps.
 
-use super::{ENDED_REMEMBERED, GoalTracker, LOST_REMEMBERED, Lost};
+use super::{ENDED_REMEMBERED, Ended, GoalTracker, LOST_REMEMBERED, Lost};
 use crate::bt::Time;
 use crate::goal::{
-    CallPhase, CancelTag, Effect, GoalEvent, GoalId, GoalIncident, IncidentKind, Notice, Outcome,
+    CallPhase, CancelCode, CancelTag, Effect, GoalEvent, GoalId, GoalIncident, IncidentKind, Notice, Outcome,
     OutcomeKind, Phase, Selection, Step, TerminalStatus, Ticket,
 };
 
@@ -24,6 +24,26 @@ impl<P> GoalTracker<P> {
             // In every case the goal has ended, or the server does not know it.
             self.forget_lost(goal);
         }
+    }
+
+    /// Handles the answer to a cancel of a goal. It can show who cancelled a goal that has ended.
+    pub(super) fn cancel_answered(
+        &mut self,
+        goal: GoalId,
+        (attempt, code): (u32, CancelCode),
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let mut ended = self.ended.iter_mut();
+        if let Some(ended) = ended.find(|ended| ended.goal == goal && ended.is_canceled_by_unknown) {
+            ended.is_canceled_by_unknown = false;
+            let (server, started_by) = (ended.server, ended.started_by);
+            out.push(Effect::ForgetGoal { server, goal });
+            if code == CancelCode::GoalTerminated {
+                self.tell_canceling(goal, started_by, now, out);
+            }
+        }
+        self.apply(goal, GoalEvent::CancelAnswered { attempt, code }, None, now, out);
     }
 
     pub(super) fn apply(
@@ -85,9 +105,8 @@ impl<P> GoalTracker<P> {
                     }
                 }
                 Step::TellCanceling => {
-                    if let Some(ticket) = self.waiting_leaf(goal) {
-                        out.push(Effect::Notify(Notice::Canceling { ticket }));
-                    }
+                    let started_by = entry.started_by;
+                    self.tell_canceling(goal, started_by, now, out);
                 }
                 Step::TellFeedback => {
                     if let (Some(ticket), Some(payload)) = (self.waiting_leaf(goal), payload.take()) {
@@ -95,7 +114,6 @@ impl<P> GoalTracker<P> {
                     }
                 }
                 Step::Finish(kind) => self.finish(goal, kind, payload.take(), now, out),
-                Step::StopNewer => self.stop_newer(goal, now, out),
                 Step::Report(what) => {
                     let counters = &mut self.counters;
                     match what {
@@ -178,34 +196,39 @@ impl<P> GoalTracker<P> {
         }
     }
 
-    /// Stops the newer goal of an activation. Another client cancelled the older goal before it knew of the newer one,
-    /// to stop the robot.
-    fn stop_newer(&mut self, older: GoalId, now: Time, out: &mut Vec<Effect<P>>) {
-        let ticket = self.goals.get(&older).and_then(|entry| entry.ticket);
-        let Some(newest) = ticket
-            .and_then(|ticket| self.leaves.get(&ticket))
-            .map(|leaf| leaf.current)
-        else {
+    /// Another client cancelled a goal, to stop the robot. A newer goal of its activation, of which that client did not
+    /// know, is stopped too.
+    fn tell_canceling(
+        &mut self,
+        goal: GoalId,
+        started_by: Option<Ticket>,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let Some(ticket) = started_by else {
             return;
         };
-        if newest != older {
-            self.finish(newest, OutcomeKind::CanceledByAnother, None, now, out);
-            self.withdraw_or(newest, GoalEvent::Halt, now, out);
+        match self.leaves.get(&ticket).map(|leaf| leaf.current) {
+            Some(newest) if newest != goal => {
+                self.finish(newest, OutcomeKind::CanceledByAnother, None, now, out);
+                self.withdraw_or(newest, GoalEvent::Halt, now, out);
+            }
+            _ => out.push(Effect::Notify(Notice::Canceling { ticket })),
         }
     }
 
     /// Whether a goal is one of those that ended recently.
     pub(super) fn has_ended(&self, goal: GoalId) -> bool {
-        self.ended.iter().any(|(ended, _)| *ended == goal)
+        self.ended.iter().any(|ended| ended.goal == goal)
     }
 
     /// The activation that started a goal, while the goal is remembered.
     pub(super) fn ticket_of(&self, goal: GoalId) -> Option<Ticket> {
-        let ended = || self.ended.iter().find(|(ended, _)| *ended == goal);
+        let ended = || self.ended.iter().find(|ended| ended.goal == goal);
         let lost = || self.lost.iter().find(|lost| lost.goal == goal);
         match self.goals.get(&goal) {
             Some(entry) => entry.started_by,
-            None => ended().map_or_else(|| lost()?.started_by, |(_, started_by)| *started_by),
+            None => ended().map_or_else(|| lost()?.started_by, |ended| ended.started_by),
         }
     }
 
@@ -214,11 +237,10 @@ impl<P> GoalTracker<P> {
             let Some(entry) = self.goals.remove(&goal) else {
                 continue;
             };
-            if entry.payload.is_none() {
-                out.push(Effect::ForgetGoal {
-                    server: entry.server,
-                    goal,
-                });
+            let server = entry.server;
+            let is_canceled_by_unknown = entry.goal.is_over() && entry.goal.is_canceled_by_unknown();
+            if entry.payload.is_none() && !is_canceled_by_unknown {
+                out.push(Effect::ForgetGoal { server, goal });
             }
             // A request that was lost may arrive after all. Its goal is no loss to report, but the numbers of its cancels
             // are kept: an answer to an early one would deny the goal.
@@ -229,7 +251,7 @@ impl<P> GoalTracker<P> {
             if let Some(what) = lost {
                 self.lost.push_back(Lost {
                     goal,
-                    server: entry.server,
+                    server,
                     started_by: entry.started_by,
                     leaf: entry.leaf,
                     accepted: entry.goal.is_accepted(),
@@ -250,9 +272,18 @@ impl<P> GoalTracker<P> {
             if !entry.goal.is_over() {
                 continue;
             }
-            self.ended.push_back((goal, entry.started_by));
-            if self.ended.len() > ENDED_REMEMBERED {
-                self.ended.pop_front();
+            self.ended.push_back(Ended {
+                goal,
+                server,
+                started_by: entry.started_by,
+                is_canceled_by_unknown,
+            });
+            if self.ended.len() > ENDED_REMEMBERED
+                && let Some(oldest) = self.ended.pop_front()
+                && oldest.is_canceled_by_unknown
+            {
+                let Ended { server, goal, .. } = oldest;
+                out.push(Effect::ForgetGoal { server, goal });
             }
         }
         self.calls.retain(|_, call| call.call.phase() != CallPhase::Ended);
@@ -279,7 +310,7 @@ mod tests {
     use super::super::rig::{Rig, SERVER, options};
     use crate::bt::HaltReason;
     use crate::goal::{
-        CancelCode, Command, GoalId, GoalOptions, GoalStatus, Phase, TerminalStatus, WireEvent,
+        CancelCode, Command, GoalId, GoalOptions, GoalStatus, Phase, TerminalStatus, UpdatePolicy, WireEvent,
     };
     use std::time::Duration;
 
@@ -445,6 +476,92 @@ mod tests {
         assert_eq!(rig.take_effects(), ["cancel #1", "request result", "cancel #2"]);
         rig.cancel_answer(goal, 2, CancelCode::None);
         rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.assert_idle();
+    }
+
+    #[test]
+    fn g3_a_cancel_of_another_client_that_came_before_the_cancel_of_a_halt_is_told() {
+        let terminated = |rig: &mut Rig, goal| rig.cancel_answer(goal, 1, CancelCode::GoalTerminated);
+        type Show = fn(&mut Rig, GoalId);
+        let answers: [(&str, Show); 3] = [
+            ("status", |rig, goal| rig.status(&[(goal, GoalStatus::Canceling)])),
+            ("end", |rig, goal| rig.status(&[(goal, GoalStatus::Canceled)])),
+            ("result", |rig, goal| rig.result(goal, TerminalStatus::Canceled)),
+        ];
+        for (name, show) in answers {
+            for is_answer_first in [true, false] {
+                let mut rig = Rig::new();
+                let (ticket, goal) = rig.start_accepted(7);
+                rig.halt(ticket);
+                if is_answer_first {
+                    terminated(&mut rig, goal);
+                    show(&mut rig, goal);
+                } else {
+                    show(&mut rig, goal);
+                    terminated(&mut rig, goal);
+                }
+                rig.result(goal, TerminalStatus::Canceled);
+                let effects = rig.take_effects();
+                let told = effects.iter().filter(|effect| *effect == "notify canceling");
+                assert_eq!(told.count(), 1, "{name} {is_answer_first} {effects:?}");
+                rig.assert_idle();
+            }
+        }
+    }
+
+    #[test]
+    fn g3_a_goal_that_this_node_cancels_tells_nothing_of_another_client() {
+        let (accepted, terminated) = (CancelCode::None, CancelCode::GoalTerminated);
+        let cancels: [&[(u32, CancelCode)]; 4] = [
+            &[(1, accepted)],
+            &[(1, accepted), (2, terminated)],
+            &[(2, terminated)],
+            &[(2, terminated), (1, accepted)],
+        ];
+        for answers in cancels {
+            let mut rig = Rig::new();
+            let (ticket, goal) = rig.start_accepted(7);
+            rig.halt(ticket);
+            rig.advance(u64::from(answers.iter().any(|(attempt, _)| *attempt == 2)) * 50);
+            rig.status(&[(goal, GoalStatus::Canceling)]);
+            for (attempt, code) in answers {
+                rig.cancel_answer(goal, *attempt, *code);
+            }
+            rig.result(goal, TerminalStatus::Canceled);
+            let effects = rig.take_effects();
+            assert!(!effects.contains(&"notify canceling".to_owned()), "{effects:?}");
+            rig.assert_idle();
+        }
+        // It had ended before the cancel arrived.
+        for end in [TerminalStatus::Succeeded, TerminalStatus::Aborted] {
+            let mut rig = Rig::new();
+            let (ticket, goal) = rig.start_accepted(7);
+            rig.halt(ticket);
+            rig.result(goal, end);
+            rig.cancel_answer(goal, 1, CancelCode::GoalTerminated);
+            assert_eq!(rig.take_effects(), ["cancel #1"]);
+        }
+    }
+
+    #[test]
+    fn g3_a_cancel_of_another_client_before_that_of_an_update_stops_the_update() {
+        let mut rig = Rig::new();
+        let cancel_first = GoalOptions {
+            update: UpdatePolicy::CancelFirst,
+            ..options()
+        };
+        let ticket = rig.start_with(7, cancel_first);
+        let goal = rig.sent_goal();
+        rig.accept(goal);
+        rig.update(ticket, 8);
+        rig.effects.clear();
+        rig.cancel_answer(goal, 1, CancelCode::GoalTerminated);
+        rig.result(goal, TerminalStatus::Canceled);
+        rig.advance(60_000);
+        assert_eq!(
+            rig.take_effects(),
+            ["request result", "notify CanceledByAnother of update 1"]
+        );
         rig.assert_idle();
     }
 

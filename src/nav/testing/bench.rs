@@ -239,6 +239,12 @@ impl Bench {
         self.network().delay_commands(Duration::from_millis(milliseconds));
     }
 
+    /// Delays the status lists of all servers by this many milliseconds.
+    #[cfg(test)]
+    pub fn delay_statuses(&mut self, milliseconds: u64) {
+        self.network().delay_statuses(Duration::from_millis(milliseconds));
+    }
+
     /// Keeps all commands from the GoalTracker, as if its thread had stalled.
     #[cfg(test)]
     pub(crate) fn stall(&mut self) {

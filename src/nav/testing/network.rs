@@ -57,6 +57,7 @@ pub(super) struct Network {
     now: Time,
     /// Delay of commands to the GoalTracker. It handles events that arrive meanwhile first.
     command_delay: Duration,
+    status_delay: Duration,
     /// No command is handled: the thread of the GoalTracker has stalled.
     pub(super) is_stalled: bool,
     goal_tracker: GoalTracker<Payload>,
@@ -102,6 +103,7 @@ impl Network {
         Self {
             now: Time::ZERO,
             command_delay: Duration::ZERO,
+            status_delay: Duration::ZERO,
             is_stalled: false,
             goal_tracker: GoalTracker::new(ids, GoalOptions::default()),
             abandoned: AbandonedGoals::default(),
@@ -339,6 +341,11 @@ impl Network {
 
     pub(super) fn delay_commands(&mut self, by: Duration) {
         self.command_delay = by;
+    }
+
+    #[cfg(test)]
+    pub(super) fn delay_statuses(&mut self, by: Duration) {
+        self.status_delay = by;
     }
 
     pub(super) fn remove_server(&mut self, name: &str) {
@@ -624,7 +631,12 @@ impl Network {
             .into_iter()
             .map(|(goal, _, status)| (goal, status))
             .collect();
-        self.wire(WireEvent::Status { server, goals });
+        let list = WireEvent::Status { server, goals };
+        if self.status_delay.is_zero() {
+            self.wire(list);
+        } else {
+            self.later(self.status_delay, Thing::Wire(list));
+        }
     }
 
     fn cancel(&mut self, server: ServerId, selection: Selection) -> (CancelCode, Vec<GoalId>) {
