@@ -39,7 +39,7 @@ add_to_filter() {
 make_own() {
   [ ! -e "$own_overlay/complete" ] || return 0
   check_tools
-  try "building ${own_names[*]}" build_interfaces "$own_overlay" "${own_folders[@]}" ||
+  try "building ${own_names[*]}" build_interfaces "$own_overlay" one_by_one "${own_folders[@]}" ||
     fail "The interface packages could not be built: see above."
 }
 
