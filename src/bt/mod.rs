@@ -88,6 +88,8 @@ pub use port_decl::{Direction, PortBuilder, PortDecl, Ports};
 pub use port_range::PortRange;
 pub use problem::{Problem, ProblemKind};
 pub use queue::Queue;
+#[cfg(test)]
+pub(crate) use random::Random;
 pub use random::instance_seed;
 pub use registry::{NodeType, Registry, RegistryError, is_model_name, is_port_name, to_model_name};
 pub use resource::{Resource, Resources};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::replaced_goal_tests::with_servers;
 use super::test_harness::{Rig, bench, load, navigation, registry, request};
 use super::{NavigationRecorder, Navigator, NavigatorKind, Options};
-use crate::bt::TreeDef;
+use crate::bt::{Random, TreeDef, instance_seed};
 use crate::msg::action::{
     BackUp, ComputePathToPose, ComputePathToPoseResult, FollowPath, FollowPathFeedback, Spin, Wait,
 };
@@ -137,21 +137,11 @@ fn default_tree() -> Arc<TreeDef> {
 
 /// Servers of which the planner and the controller fail at times.
 fn add_faulty_servers(rig: &mut Rig, seed: u64) {
-    let mut random = seed;
-    let mut roll = move |sides: u64| {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (random >> 33) % sides
+    let dice = |instance| {
+        let mut random = Random::new(instance_seed(seed, instance));
+        move |sides: u64| random.next() % sides
     };
-    let mut roll_plan = {
-        let first = roll(1000);
-        let mut state = first;
-        move |sides: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(12_345);
-            (state >> 33) % sides
-        }
-    };
+    let (mut roll, mut roll_plan) = (dice(0), dice(1));
     rig.bench
         .action::<ComputePathToPose>("compute_path_to_pose", move |_| match roll_plan(4) {
             0 => Plan::abort(ComputePathToPose::NO_VALID_PATH).after(20),

@@ -345,6 +345,7 @@ impl MemoryRecording {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bt::Random;
     use crate::bt::builder::leaf;
     use crate::bt::testing::Scene;
     use crate::goal::ServerId;
@@ -473,13 +474,10 @@ mod tests {
         };
         let mut recorder = Recorder::new(limits);
         recorder.take(&batch([began(1)]));
-        let mut state = 1_u64;
+        let mut random = Random::new(1);
         for _ in 0..100 {
             // No compression makes it small.
-            let digits = (0..1 << 15).map(|_| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                format!("{state:016x}")
-            });
+            let digits = (0..1 << 15).map(|_| format!("{:016x}", random.next()));
             let text: String = digits.collect();
             let payload = Payload::new(serde_json::json!({ "data": text }));
             recorder.take(&batch([Event::Message {

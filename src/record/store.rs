@@ -194,6 +194,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::bt::Random;
 
     const LIMITS: Limits = Limits {
         duration: Duration::from_nanos(1_000_000),
@@ -279,13 +280,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_compressed_is_kept_as_it_is() {
-        let mut state = 1_u64;
-        let mut noise = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 56) as u8
-        };
+        let mut random = Random::new(1);
         let noise = Message {
-            data: (0..2 * BLOCK_BYTES).map(|_| noise()).collect(),
+            data: (0..2 * BLOCK_BYTES).map(|_| random.next() as u8).collect(),
             ..message(7, 0)
         };
         let mut store = MessageStore::default();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{Endpoint, Listeners};
 use crate::bt::builder::{forest, inverter, leaf, sequence, subtree, tree};
-use crate::bt::{HaltReason, Registry, Time, Tree, compile};
+use crate::bt::{HaltReason, Random, Registry, Time, Tree, compile};
 use crate::goal::GoalId;
 use crate::monitor::pause::PauseControl;
 use crate::monitor::web::shown;
@@ -543,12 +543,11 @@ fn malformed_frames_end_their_connection_only() {
         ends(rig.client(), bytes);
         ends(Client::connect(rig.publish, "SUB"), bytes);
     }
-    let mut state = 7_u64;
+    let mut random = Random::new(7);
     for _ in 0..300 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let mut bytes = b"\x01\0\x01\x06\x02I\x01\x02\x03\x04\0\x02{}".to_vec();
-        let place = (state >> 33) as usize % bytes.len();
-        bytes[place] = (state >> 40) as u8;
+        let place = random.next() as usize % bytes.len();
+        bytes[place] = random.next() as u8;
         ends(rig.client(), &bytes);
     }
     assert_eq!(good.content(b'D', None), b"[]");

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{Act, Controls, Feed, Robot, Robots, Site, Token, server};
-use crate::bt::Time;
+use crate::bt::{Random, Time};
 use crate::monitor::pause::Client;
 
 const TOKEN: &str = "0123456789abcdef";
@@ -296,17 +296,13 @@ fn requests_are_bounded_in_size() {
 #[test]
 fn what_is_not_http_ends_its_connection_only() {
     let rig = rig();
-    let mut state = 7_u64;
-    let mut random = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (state >> 33) as u8
-    };
+    let mut random = Random::new(7);
     let valid = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", rig.address);
     for round in 0..200 {
         let mut bytes = valid.clone().into_bytes();
         for _ in 0..=round % 5 {
-            let place = usize::from(random()) % bytes.len();
-            bytes[place] = random();
+            let place = random.next() as usize % bytes.len();
+            bytes[place] = random.next() as u8;
         }
         // A changed request may be incomplete, and the server waits for its end.
         bytes.extend_from_slice(b"\r\n\r\n");

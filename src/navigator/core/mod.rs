@@ -18,7 +18,7 @@ use super::{Heartbeat, NavigationRecorder, NavigatorKind, Snapshot};
 use crate::bt::{Resource, Resources, Time, Tree, TreeDef};
 use crate::job::JobRegistry;
 use crate::msg::BehaviorTreeLog;
-use crate::nav::{Form, LinkError, Opened, TopicId, TopicSpec, World};
+use crate::nav::{Form, LinkError, Note, Opened, TopicId, TopicSpec, World};
 
 /// The state of the navigator.
 enum NavigationState {
@@ -271,6 +271,13 @@ impl Navigator {
     /// The options of the navigator.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+}
+
+/// Logs the notes of leaves.
+fn log_notes(notes: Vec<Note>) {
+    for note in notes {
+        tracing::warn!("{}: {}", note.leaf, note.text);
     }
 }
 

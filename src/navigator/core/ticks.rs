@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{NavigationState, Navigator};
+use super::{NavigationState, Navigator, log_notes};
 use crate::bt::{HaltReason, NodeStatus, Time, TreeDef};
 use crate::nav::{Payload, World};
 use crate::navigator::Robot;
@@ -81,9 +81,7 @@ impl Navigator {
         };
         let result = tree.tick(now);
         if let Some(world) = tree.resource::<World>() {
-            for note in world.take_notes() {
-                tracing::warn!("{}: {}", note.leaf, note.text);
-            }
+            log_notes(world.take_notes());
             // Names that the tree computed at run time. The others were opened before.
             self.opened[kind.index()].add(&world.take_opened());
             for fault in world.take_faults() {

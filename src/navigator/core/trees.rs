@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::{NavigationState, Navigator};
+use super::{NavigationState, Navigator, log_notes};
 use crate::bt::{Time, Tree, TreeDef, instance_seed};
 use crate::nav::{Fault, Opened, World};
 use crate::navigator::NavigatorKind;
@@ -81,9 +81,7 @@ impl Navigator {
         let (notes, faults) = world
             .map(|world| (world.take_notes(), world.take_faults()))
             .unwrap_or_default();
-        for note in notes {
-            tracing::warn!("{}: {}", note.leaf, note.text);
-        }
+        log_notes(notes);
         let attached = attached.and_then(|()| Fault::none_of(&faults));
         let opened = tree
             .resource::<World>()
