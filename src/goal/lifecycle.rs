@@ -26,11 +26,12 @@ fn goals() -> Vec<(&'static str, ActionGoal)> {
     let accepted = GoalEvent::Accepted;
     let shown = GoalEvent::Status(GoalStatus::Executing);
     let over = GoalEvent::Status(GoalStatus::Succeeded);
+    let canceled = GoalEvent::Result(TerminalStatus::Canceled);
     let denied = GoalEvent::CancelAnswered {
         attempt: 1,
         code: CancelCode::UnknownToOne,
     };
-    let recipes: [(&str, &[GoalEvent]); 17] = [
+    let recipes: [(&str, &[GoalEvent]); 18] = [
         ("", &[]),
         ("", &[GoalEvent::Release { present: false }]),
         ("", &[release]),
@@ -70,6 +71,10 @@ fn goals() -> Vec<(&'static str, ActionGoal)> {
         (
             "one of several servers did not know the goal, and another one shows it",
             &[release, accepted, shown, GoalEvent::Halt, denied, shown],
+        ),
+        (
+            "the goal has ended as canceled, and the answer to the only cancel will show who cancelled it",
+            &[release, accepted, shown, GoalEvent::Halt, canceled],
         ),
         (
             "the server had accepted the goal",
@@ -339,7 +344,8 @@ that was already on its way is cancelled too, and the leaf gets `CanceledByAnoth
 replaces, so a replaced goal that is *canceled* was cancelled by another client. If the goal has no waiting leaf any more,
 the notice is for its navigation, not for the leaf. After navtree has cancelled a goal itself, the answer of the server
 shows who was first: if the only cancel of navtree comes too late (*terminated*), and the goal is *canceled*, then another
-client has cancelled it. If navtree has sent a second cancel by then, a cancel of another client is not visible.
+client has cancelled it. So a goal that ends as *canceled* before this answer stays in Canceling until the answer is there,
+for `cancel_retry` at most. After a second cancel of navtree, a cancel of another client is not visible.
 
 **Sending.** A goal request is sent after all events that have arrived by then were handled. A goal or a call that is halted
 before it was sent is never sent: it gets *withdrawn* instead of *halt* or *shut down*. If the server disappears before a

@@ -618,14 +618,8 @@ impl World {
             .chain(self.accepted_early)
             .collect();
         let table = &self.table;
-        let goal_tracker = &self.goal_tracker;
         self.messages.retain(|message| match message {
             Message::GoalRequest(_) | Message::Accepted(_) | Message::Status(_) => true,
-            Message::CancelRequest(goal, 1) | Message::Canceled(goal, 1, _)
-                if goal_tracker.is_canceled_by_unknown(*goal) =>
-            {
-                true
-            }
             Message::CancelRequest(goal, _) => {
                 known(goal) || arriving.contains(goal) || table.status(*goal).is_active()
             }
@@ -643,12 +637,7 @@ impl World {
             &mut self.accepted_late,
             &mut self.foreign_canceled,
         ] {
-            goals.retain(|goal| {
-                known(goal)
-                    || arriving.contains(goal)
-                    || table.status(*goal).is_active()
-                    || goal_tracker.is_canceled_by_unknown(*goal)
-            });
+            goals.retain(|goal| known(goal) || arriving.contains(goal) || table.status(*goal).is_active());
         }
         self.stopped_activation = self
             .stopped_activation
@@ -756,8 +745,7 @@ impl World {
             self.table.status(goal),
             GoalStatus::Canceling | GoalStatus::Canceled
         );
-        let is_only_cancel =
-            self.goal_tracker.cancels(goal) == Some(1) || self.goal_tracker.is_canceled_by_unknown(goal);
+        let is_only_cancel = self.goal_tracker.cancels(goal) == Some(1);
         if is_only_cancel
             && is_late
             && is_canceled
@@ -826,6 +814,12 @@ impl World {
             return;
         };
         let passed = due.since(NOW);
+        // The GoalTracker does not wait longer for the answer to the first cancel.
+        let is_answer_late = |goal: GoalId| {
+            let mut messages = self.messages.iter();
+            messages.any(|message| matches!(message, Message::Canceled(of, 1, _) if *of == goal))
+        };
+        self.untold_cancel = self.untold_cancel.filter(|goal| !is_answer_late(*goal));
         self.goal_tracker.shift_back(passed);
         if let Some((_, age)) = &mut self.running {
             *age += passed;

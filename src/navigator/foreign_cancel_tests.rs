@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::NavigatorKind::{self, ThroughPoses, ToPose};
 use super::Options;
 use super::goal::NavigationId;
-use super::goal::TerminalStatus::{Aborted, Canceled, Succeeded};
+use super::goal::TerminalStatus::{self, Aborted, Canceled, Succeeded};
 use super::replaced_goal_tests::{Delays, with_servers};
 use super::test_harness::{Rig, load, registry};
-use crate::bt::TreeDef;
+use crate::bt::{HaltOrder, TreeDef};
 use crate::goal::GoalId;
 use crate::msg::Pose;
 use crate::msg::action::{BackUp, ComputePathThroughPoses, ComputePathToPose, FollowPath, Spin, Wait};
@@ -409,5 +409,90 @@ fn g3_a_stop_that_is_seen_while_the_tree_is_halted_ends_the_goals_that_wait_for_
         );
         assert!(reports[1].1.error_message.contains(CANCELED), "{reports:?}");
         assert_eq!((moves(&rig), is_moving(&rig)), (1, false));
+    }
+}
+
+#[test]
+fn g3_a_stop_that_the_answer_to_a_cancel_shows_ends_the_goals_that_wait_for_it() {
+    for cancel_delay in [0, 3, 10, 30] {
+        let tree = plan_and_follow("only");
+        let mut rig = driving_rig();
+        rig.bench
+            .action::<FollowPath>("follow_path", |_| Plan::endless().stop_after(6));
+        rig.bench.delay_statuses(50);
+        start(&mut rig, 1, ToPose, &tree);
+        drive(&mut rig);
+        rig.goal_to(2, ToPose, "elsewhere", 1.0, &tree);
+        rig.ticks(10);
+        // The goal has ended before the cancel of this node arrives, from the third delay on.
+        rig.bench.delay_cancels(cancel_delay);
+        cancel_during_the_next_tick(&mut rig);
+        let now = rig.now();
+        let first = NavigationId {
+            kind: ToPose,
+            goal: GoalId([1; 16]),
+        };
+        rig.navigator.cancel(first, now);
+        rig.navigator.hand_over();
+        rig.bench.delay_commands(0);
+        rig.ticks(1);
+        rig.bench.transform("map", "elsewhere", Pose::default());
+        rig.ticks(50);
+        let mut reports = [rig.report(), rig.report()];
+        reports.sort_by_key(|(client, _)| *client);
+        let [(_, first), (_, second)] = reports;
+        assert_eq!(
+            (first.status, second.status),
+            (Canceled, Aborted),
+            "{cancel_delay}"
+        );
+        assert!(second.error_message.contains(CANCELED), "{second:?}");
+        assert_eq!((moves(&rig), is_moving(&rig)), (1, false), "{cancel_delay}");
+    }
+}
+
+/// How a navigation ends whose Cancel node stops a goal of a halted leaf.
+fn end_after_halt_and_cancel_node(order: HaltOrder, prepare: impl Fn(&mut Rig)) -> (TerminalStatus, String) {
+    let text = format!(
+        r#"<Sequence>{PLAN}
+             <Fallback>
+               <Timeout msec="50">{FOLLOW}</Timeout>
+               <Sequence><CancelControl/><Wait wait_duration="0.1"/></Sequence>
+             </Fallback></Sequence>"#
+    );
+    let mut rig = driving_rig_with(Settings {
+        halt_order: order,
+        ..Settings::default()
+    });
+    rig.bench.action::<Wait>("wait", |_| Plan::success().after(100));
+    prepare(&mut rig);
+    start(&mut rig, 1, ToPose, &load(&registry(), &text));
+    rig.ticks(300);
+    let (_, report) = rig.report();
+    (report.status, report.error_message)
+}
+
+#[test]
+fn a_tree_whose_cancel_node_stops_the_goal_of_a_halted_leaf_goes_on() {
+    let goes_on = (Succeeded, String::new());
+    for order in [HaltOrder::BeforeStarts, HaltOrder::AsTicked] {
+        for status_delay in [0, 20, 100] {
+            let end = end_after_halt_and_cancel_node(order, |rig| {
+                rig.bench
+                    .action::<FollowPath>("follow_path", |_| Plan::endless().stop_after(10));
+                rig.bench.delay_statuses(status_delay);
+            });
+            assert_eq!(end, goes_on, "{order:?} {status_delay}");
+        }
+    }
+    // The server accepts the goal after its leaf was halted.
+    for (accepted_after, cancel_delay) in [(1, 0), (55, 0), (70, 60), (100, 100), (200, 400)] {
+        let end = end_after_halt_and_cancel_node(HaltOrder::BeforeStarts, |rig| {
+            rig.bench.delay_cancels(cancel_delay);
+            rig.bench.action::<FollowPath>("follow_path", move |_| {
+                Plan::endless().stop_after(10).answer_after(accepted_after)
+            });
+        });
+        assert_eq!(end, goes_on, "{accepted_after} {cancel_delay}");
     }
 }

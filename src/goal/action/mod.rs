@@ -184,11 +184,6 @@ impl ActionGoal {
         self.terminal
     }
 
-    /// Whether the server shows the goal as canceled, and its answer to the only cancel will show by whom.
-    pub fn is_canceled_by_unknown(&self) -> bool {
-        self.canceled && self.cancels == 1 && self.only_cancel.is_none() && !self.canceled_by_another
-    }
-
     /// Whether a leaf waits for the goal and another client has cancelled it. Then no update may restart the robot.
     pub fn is_canceled_by_another(&self) -> bool {
         self.canceled_by_another && self.is_waited_for()

@@ -180,8 +180,8 @@ impl ActionGoal {
         match event {
             GoalEvent::Accepted => self.cancel_late(now, steps),
             GoalEvent::Status(status) if status.is_active() => self.cancel_late(now, steps),
-            GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
-            GoalEvent::Result(_) => self.be_over(),
+            GoalEvent::Status(status) if status.end().is_some() => self.be_over_by(now),
+            GoalEvent::Result(_) => self.be_over_by(now),
             GoalEvent::Rejected | GoalEvent::SendFailed | GoalEvent::Withdrawn => self.end(),
             GoalEvent::CancelAnswered { attempt, code } => match code {
                 // Only a server that has the goal gives these answers.
@@ -226,10 +226,13 @@ impl ActionGoal {
     }
 
     pub(super) fn on_canceling(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+        if self.terminal {
+            return self.on_canceled(event, now);
+        }
         match event {
             GoalEvent::Status(GoalStatus::Canceling) => self.acknowledged = true,
-            GoalEvent::Status(status) if status.end().is_some() => self.be_over(),
-            GoalEvent::Result(_) => self.be_over(),
+            GoalEvent::Status(status) if status.end().is_some() => self.be_over_by(now),
+            GoalEvent::Result(_) => self.be_over_by(now),
             GoalEvent::CancelAnswered { attempt, code } => match code {
                 CancelCode::None => self.acknowledged = true,
                 // Ended or already cancelling: rcl does not distinguish these. The result decides.
@@ -275,6 +278,17 @@ impl ActionGoal {
                     }
                 }
             }
+            _ => {}
+        }
+    }
+
+    /// The goal is over, and the answer to its cancel will show who cancelled it.
+    fn on_canceled(&mut self, event: GoalEvent, now: Time) {
+        match event {
+            GoalEvent::CancelAnswered { .. } | GoalEvent::ServerGone | GoalEvent::ShutDown { .. } => {
+                self.end();
+            }
+            GoalEvent::Deadline if self.is_due(now) => self.end(),
             _ => {}
         }
     }

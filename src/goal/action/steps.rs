@@ -60,6 +60,21 @@ impl ActionGoal {
         self.end();
     }
 
+    /// Like [`Self::be_over`], for a goal that this node cancels. Another client may have cancelled it. Then the goal is
+    /// tracked until the answer to the only cancel shows who has, for `cancel_retry` at most: until then, the session is
+    /// not over, and no goal is sent to the server.
+    pub(super) fn be_over_by(&mut self, now: Time) {
+        let held_back_until = self.stop_deadline;
+        self.be_over();
+        let is_unknown = self.canceled && self.cancels == 1 && self.only_cancel.is_none();
+        if is_unknown && !self.canceled_by_another && self.shut_down.is_none() {
+            let answered_by = now + self.options.cancel_retry;
+            let due = held_back_until.map_or(answered_by, |until| until.min(answered_by));
+            self.stop_deadline = held_back_until.map(|_| due);
+            self.enter(Phase::Canceling, Some(due));
+        }
+    }
+
     pub(super) fn finish_with(&mut self, end: TerminalStatus, steps: &mut Vec<Step>) {
         self.terminal = true;
         self.finish(OutcomeKind::Ended(end), steps);

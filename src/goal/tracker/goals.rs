@@ -1,9 +1,9 @@
 //! Events for the state machines of goals, and the execution of their steps.
 
-use super::{ENDED_REMEMBERED, Ended, GoalTracker, LOST_REMEMBERED, Lost};
+use super::{ENDED_REMEMBERED, GoalTracker, LOST_REMEMBERED, Lost};
 use crate::bt::Time;
 use crate::goal::{
-    CallPhase, CancelCode, CancelTag, Effect, GoalEvent, GoalId, GoalIncident, IncidentKind, Notice, Outcome,
+    CallPhase, CancelTag, Effect, GoalEvent, GoalId, GoalIncident, IncidentKind, Notice, Outcome,
     OutcomeKind, Phase, Selection, Step, TerminalStatus, Ticket,
 };
 
@@ -24,26 +24,6 @@ impl<P> GoalTracker<P> {
             // In every case the goal has ended, or the server does not know it.
             self.forget_lost(goal);
         }
-    }
-
-    /// Handles the answer to a cancel of a goal. It can show who cancelled a goal that has ended.
-    pub(super) fn cancel_answered(
-        &mut self,
-        goal: GoalId,
-        (attempt, code): (u32, CancelCode),
-        now: Time,
-        out: &mut Vec<Effect<P>>,
-    ) {
-        let mut ended = self.ended.iter_mut();
-        if let Some(ended) = ended.find(|ended| ended.goal == goal && ended.is_canceled_by_unknown) {
-            ended.is_canceled_by_unknown = false;
-            let (server, started_by) = (ended.server, ended.started_by);
-            out.push(Effect::ForgetGoal { server, goal });
-            if code == CancelCode::GoalTerminated {
-                self.tell_canceling(goal, started_by, now, out);
-            }
-        }
-        self.apply(goal, GoalEvent::CancelAnswered { attempt, code }, None, now, out);
     }
 
     pub(super) fn apply(
@@ -104,10 +84,7 @@ impl<P> GoalTracker<P> {
                         out.push(Effect::Notify(Notice::Accepted { ticket, goal }));
                     }
                 }
-                Step::TellCanceling => {
-                    let started_by = entry.started_by;
-                    self.tell_canceling(goal, started_by, now, out);
-                }
+                Step::TellCanceling => self.tell_canceling(goal, now, out),
                 Step::TellFeedback => {
                     if let (Some(ticket), Some(payload)) = (self.waiting_leaf(goal), payload.take()) {
                         push_feedback(ticket, payload, out);
@@ -198,14 +175,8 @@ impl<P> GoalTracker<P> {
 
     /// Another client cancelled a goal, to stop the robot. A newer goal of its activation, of which that client did not
     /// know, is stopped too.
-    fn tell_canceling(
-        &mut self,
-        goal: GoalId,
-        started_by: Option<Ticket>,
-        now: Time,
-        out: &mut Vec<Effect<P>>,
-    ) {
-        let Some(ticket) = started_by else {
+    fn tell_canceling(&mut self, goal: GoalId, now: Time, out: &mut Vec<Effect<P>>) {
+        let Some(ticket) = self.goals.get(&goal).and_then(|entry| entry.started_by) else {
             return;
         };
         match self.leaves.get(&ticket).map(|leaf| leaf.current) {
@@ -219,16 +190,16 @@ impl<P> GoalTracker<P> {
 
     /// Whether a goal is one of those that ended recently.
     pub(super) fn has_ended(&self, goal: GoalId) -> bool {
-        self.ended.iter().any(|ended| ended.goal == goal)
+        self.ended.iter().any(|(ended, _)| *ended == goal)
     }
 
     /// The activation that started a goal, while the goal is remembered.
     pub(super) fn ticket_of(&self, goal: GoalId) -> Option<Ticket> {
-        let ended = || self.ended.iter().find(|ended| ended.goal == goal);
+        let ended = || self.ended.iter().find(|(ended, _)| *ended == goal);
         let lost = || self.lost.iter().find(|lost| lost.goal == goal);
         match self.goals.get(&goal) {
             Some(entry) => entry.started_by,
-            None => ended().map_or_else(|| lost()?.started_by, |ended| ended.started_by),
+            None => ended().map_or_else(|| lost()?.started_by, |(_, started_by)| *started_by),
         }
     }
 
@@ -237,10 +208,11 @@ impl<P> GoalTracker<P> {
             let Some(entry) = self.goals.remove(&goal) else {
                 continue;
             };
-            let server = entry.server;
-            let is_canceled_by_unknown = entry.goal.is_over() && entry.goal.is_canceled_by_unknown();
-            if entry.payload.is_none() && !is_canceled_by_unknown {
-                out.push(Effect::ForgetGoal { server, goal });
+            if entry.payload.is_none() {
+                out.push(Effect::ForgetGoal {
+                    server: entry.server,
+                    goal,
+                });
             }
             // A request that was lost may arrive after all. Its goal is no loss to report, but the numbers of its cancels
             // are kept: an answer to an early one would deny the goal.
@@ -251,7 +223,7 @@ impl<P> GoalTracker<P> {
             if let Some(what) = lost {
                 self.lost.push_back(Lost {
                     goal,
-                    server,
+                    server: entry.server,
                     started_by: entry.started_by,
                     leaf: entry.leaf,
                     accepted: entry.goal.is_accepted(),
@@ -272,18 +244,9 @@ impl<P> GoalTracker<P> {
             if !entry.goal.is_over() {
                 continue;
             }
-            self.ended.push_back(Ended {
-                goal,
-                server,
-                started_by: entry.started_by,
-                is_canceled_by_unknown,
-            });
-            if self.ended.len() > ENDED_REMEMBERED
-                && let Some(oldest) = self.ended.pop_front()
-                && oldest.is_canceled_by_unknown
-            {
-                let Ended { server, goal, .. } = oldest;
-                out.push(Effect::ForgetGoal { server, goal });
+            self.ended.push_back((goal, entry.started_by));
+            if self.ended.len() > ENDED_REMEMBERED {
+                self.ended.pop_front();
             }
         }
         self.calls.retain(|_, call| call.call.phase() != CallPhase::Ended);
@@ -353,6 +316,7 @@ mod tests {
             rig.take_effects(),
             ["AcceptedLate", "cancel #1", "request result"]
         );
+        rig.accept_cancel(goal);
         rig.result(goal, TerminalStatus::Canceled);
         assert_eq!(rig.take_effects(), NOTHING);
         rig.assert_idle();

@@ -42,8 +42,9 @@ pub struct GoalTracker<P> {
     leaves: BTreeMap<Ticket, Leaf<P>>,
     calls: BTreeMap<Ticket, Call<P>>,
     servers: BTreeMap<ServerId, Server>,
-    /// Goals that ended recently by the answer of their servers. An answer about one of these only counts as late.
-    ended: VecDeque<Ended>,
+    /// Goals that ended recently by the answer of their servers, with their activations. An answer about one of these
+    /// only counts as late.
+    ended: VecDeque<(GoalId, Option<Ticket>)>,
     /// Goals that were given up and may be executing. They are cancelled again when there is a new chance.
     lost: VecDeque<Lost>,
     /// Whether goals of an earlier run may be cancelled.
@@ -78,16 +79,6 @@ struct Entry<P> {
     seen: bool,
     /// The reason, if it was given up before a proof of its end.
     lost: Option<IncidentKind>,
-}
-
-/// A goal that ended by the answer of its server.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Ended {
-    goal: GoalId,
-    server: ServerId,
-    started_by: Option<Ticket>,
-    /// See [`ActionGoal::is_canceled_by_unknown`]. The answer to its cancel is awaited: the goal is not forgotten yet.
-    is_canceled_by_unknown: bool,
 }
 
 /// Maximum number of remembered lost goals. A goal beyond it is stopped when its server shows it.
@@ -282,7 +273,7 @@ impl<P> GoalTracker<P> {
                 tag: CancelTag::Goal { goal, attempt },
                 code,
                 ..
-            } => self.cancel_answered(goal, (attempt, code), now, out),
+            } => self.apply(goal, GoalEvent::CancelAnswered { attempt, code }, None, now, out),
             WireEvent::CancelAnswered {
                 tag: CancelTag::Leaf(ticket),
                 canceling,
@@ -512,12 +503,6 @@ impl<P> GoalTracker<P> {
     /// The number of cancels of a goal that has not ended.
     pub(in crate::goal) fn cancels(&self, goal: GoalId) -> Option<u32> {
         self.goals.get(&goal).map(|entry| entry.goal.cancels())
-    }
-
-    /// Whether a goal has ended as canceled, and the answer to its only cancel may show by whom.
-    pub(in crate::goal) fn is_canceled_by_unknown(&self, goal: GoalId) -> bool {
-        let mut ended = self.ended.iter();
-        ended.any(|ended| ended.goal == goal && ended.is_canceled_by_unknown)
     }
 
     /// The end of the search for goals of an earlier run on a server, if it has one.

@@ -204,8 +204,28 @@ mod tests {
         rig.halt(first);
         let _ = rig.start(2);
         assert_eq!(rig.take_effects(), ["cancel #1"]);
+        rig.accept_cancel(goal);
         rig.status(&[(goal, GoalStatus::Canceled)]);
         assert_eq!(rig.take_effects(), ["send 2"]);
+    }
+
+    #[test]
+    fn g5_start_waits_until_it_is_known_who_cancelled_the_goal_before() {
+        for is_answered in [true, false] {
+            let mut rig = Rig::new();
+            let (first, goal) = rig.start_accepted(1);
+            rig.halt(first);
+            let _ = rig.start(2);
+            rig.result(goal, TerminalStatus::Canceled);
+            assert_eq!(rig.take_effects(), ["cancel #1"]);
+            assert!(!rig.is_stopped());
+            if is_answered {
+                rig.accept_cancel(goal);
+            } else {
+                rig.advance(50);
+            }
+            assert_eq!(rig.take_effects(), ["send 2"], "{is_answered}");
+        }
     }
 
     #[test]
@@ -271,6 +291,7 @@ mod tests {
         rig.halt(first);
         let second = rig.start(2);
         rig.halt(second);
+        rig.accept_cancel(goal);
         rig.status(&[(goal, GoalStatus::Canceled)]);
         assert_eq!(rig.take_effects(), ["cancel #1"]);
         rig.assert_idle();
@@ -281,6 +302,7 @@ mod tests {
         let mut rig = Rig::new();
         let (first, goal) = rig.start_accepted(1);
         rig.halt(first);
+        rig.accept_cancel(goal);
         let second = rig.start(2);
         rig.effects.clear();
         let mut third = None;
@@ -339,6 +361,7 @@ mod tests {
         });
         assert_eq!(rig.take_effects(), ["cancel #1"]);
         assert_eq!(rig.goal_tracker.live_goals().len(), 1);
+        rig.accept_cancel(first);
         rig.result(first, TerminalStatus::Canceled);
         rig.assert_idle();
     }
@@ -564,6 +587,8 @@ mod tests {
             rig.take_effects(),
             ["AcceptedLate", "cancel #1", "request result"]
         );
+        rig.accept_cancel(first);
+        rig.accept_cancel(second);
         rig.status(&[(first, GoalStatus::Canceled), (second, GoalStatus::Canceled)]);
         rig.assert_idle();
     }
@@ -671,6 +696,7 @@ mod tests {
                         "{index}"
                     );
                 }
+                rig.accept_cancel(second);
                 rig.status(&[(second, GoalStatus::Canceled)]);
                 assert_eq!(rig.take_effects(), NOTHING, "{index}");
                 rig.assert_idle();
@@ -808,6 +834,7 @@ mod tests {
         rig.effects.clear();
         rig.update(ticket, 2);
         assert_eq!(rig.take_effects(), ["cancel #1"]);
+        rig.accept_cancel(first);
         rig.result(first, TerminalStatus::Canceled);
         assert_eq!(rig.take_effects(), ["send 2"]);
     }

@@ -144,6 +144,11 @@ impl Rig {
         });
     }
 
+    /// The server accepts the first cancel of a goal.
+    pub(super) fn accept_cancel(&mut self, goal: GoalId) {
+        self.cancel_answer(goal, 1, CancelCode::None);
+    }
+
     pub(super) fn update(&mut self, ticket: Ticket, payload: u32) {
         self.command(Command::Update { ticket, payload });
     }

@@ -245,6 +245,12 @@ impl Bench {
         self.network().delay_statuses(Duration::from_millis(milliseconds));
     }
 
+    /// Delays cancel requests from now on by this many milliseconds.
+    #[cfg(test)]
+    pub fn delay_cancels(&mut self, milliseconds: u64) {
+        self.network().delay_cancels(Duration::from_millis(milliseconds));
+    }
+
     /// Keeps all commands from the GoalTracker, as if its thread had stalled.
     #[cfg(test)]
     pub(crate) fn stall(&mut self) {

@@ -8,8 +8,8 @@ use super::plan::Script;
 use crate::bt::HaltReason;
 use crate::bt::Time;
 use crate::goal::{
-    AbandonedGoals, CancelCode, Command, Effect, GoalId, GoalIds, GoalOptions, GoalTable, GoalTracker,
-    LinkId, Selection, ServerId, Stamp as GoalStamp, TerminalStatus, Ticket, WireEvent,
+    AbandonedGoals, CancelCode, CancelTag, Command, Effect, GoalId, GoalIds, GoalOptions, GoalTable,
+    GoalTracker, LinkId, Selection, ServerId, Stamp as GoalStamp, TerminalStatus, Ticket, WireEvent,
 };
 use crate::msg::{Stamp, Transform, TransformStamped};
 use crate::nav::{EndpointKind, Event, LinkError, Opened, Part, Payload, TopicId, TopicSpec, TransformError};
@@ -39,6 +39,7 @@ struct Server {
 
 enum Thing {
     ForeignCancel(String),
+    Cancel(ServerId, CancelTag, Selection),
     Wire(WireEvent<Payload>),
     Answer {
         server: ServerId,
@@ -58,6 +59,7 @@ pub(super) struct Network {
     /// Delay of commands to the GoalTracker. It handles events that arrive meanwhile first.
     command_delay: Duration,
     status_delay: Duration,
+    cancel_delay: Duration,
     /// No command is handled: the thread of the GoalTracker has stalled.
     pub(super) is_stalled: bool,
     goal_tracker: GoalTracker<Payload>,
@@ -104,6 +106,7 @@ impl Network {
             now: Time::ZERO,
             command_delay: Duration::ZERO,
             status_delay: Duration::ZERO,
+            cancel_delay: Duration::ZERO,
             is_stalled: false,
             goal_tracker: GoalTracker::new(ids, GoalOptions::default()),
             abandoned: AbandonedGoals::default(),
@@ -348,6 +351,11 @@ impl Network {
         self.status_delay = by;
     }
 
+    #[cfg(test)]
+    pub(super) fn delay_cancels(&mut self, by: Duration) {
+        self.cancel_delay = by;
+    }
+
     pub(super) fn remove_server(&mut self, name: &str) {
         self.behaviours.remove(name);
         for server in self.ids_of(name) {
@@ -525,6 +533,7 @@ impl Network {
         match thing {
             Thing::Wire(event) => self.wire(event),
             Thing::ForeignCancel(name) => self.foreign_cancel(&name),
+            Thing::Cancel(server, tag, selection) => self.answer_cancel(server, tag, selection),
             Thing::Answer { server, goal } => {
                 if self
                     .server(server)
@@ -674,6 +683,14 @@ impl Network {
         (answer.code, canceling)
     }
 
+    fn answer_cancel(&mut self, server: ServerId, tag: CancelTag, selection: Selection) {
+        let (code, canceling) = self.cancel(server, selection);
+        self.later(
+            Duration::ZERO,
+            Thing::Wire(WireEvent::CancelAnswered { tag, code, canceling }),
+        );
+    }
+
     fn carry_out(&mut self, effects: Vec<Effect<Payload>>) {
         for effect in effects {
             match effect {
@@ -701,11 +718,11 @@ impl Network {
                 } => {
                     let name = self.server(server).name.clone();
                     self.sent.push(format!("cancel to {name}"));
-                    let (code, canceling) = self.cancel(server, selection);
-                    self.later(
-                        Duration::ZERO,
-                        Thing::Wire(WireEvent::CancelAnswered { tag, code, canceling }),
-                    );
+                    if self.cancel_delay.is_zero() {
+                        self.answer_cancel(server, tag, selection);
+                    } else {
+                        self.later(self.cancel_delay, Thing::Cancel(server, tag, selection));
+                    }
                 }
                 Effect::RequestResult { server, goal } => {
                     let answer = match self.server(server).goals.result(goal, ()) {

@@ -1,6 +1,9 @@
 //! The requests of a tree: goals, calls and cancels, from their start to their outcome.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::World;
 use super::goal_cancels::{CancelAnswer, GoalCancels};
@@ -140,9 +143,9 @@ impl World {
     pub fn cancel_server(&mut self, server: ServerId, leaf: &Arc<str>, options: GoalOptions) -> Ticket {
         let ticket = self.ticket(server);
         // A goal of this tick is not cancelled: it is sent after the server has answered the request. Whether an earlier
-        // one is accepted is known to its server alone.
-        for (goal, progress) in &mut self.waiting {
-            if progress.server == server && !self.outbox.starts(*goal) {
+        // one is accepted, or already stopped after a halt, is known to its server alone.
+        for (goal, progress) in requests_in(&mut self.waiting, &mut self.halted) {
+            if progress.server == server && !self.outbox.starts(goal) {
                 progress.cancels.requested(ticket);
             }
         }
@@ -274,6 +277,11 @@ impl World {
         self.unanswered
             .retain(|(of, until)| *of != server && *until > now);
         self.unanswered.push((server, until));
+        for (_, progress) in requests_in(&mut self.waiting, &mut self.halted) {
+            if progress.server == server {
+                progress.cancels.unanswered();
+            }
+        }
     }
 
     /// A notice for a request that was halted before it arrived. The leaf gets nothing (guarantee G4), but a cancel by
@@ -295,14 +303,10 @@ impl World {
     /// The request of a Cancel node has ended: whether it cancels the goals of this tree on its server.
     fn settle_cancel(&mut self, request: Ticket, answer: &CancelAnswer) {
         let mut tickets = Vec::new();
-        let halted = self
-            .halted
-            .iter_mut()
-            .map(|(ticket, progress)| (&*ticket, progress));
-        for (ticket, progress) in self.waiting.iter_mut().chain(halted) {
+        for (ticket, progress) in requests_in(&mut self.waiting, &mut self.halted) {
             let has_ended = progress.outcome.is_some();
-            if progress.cancels.answered(request, answer, *ticket, has_ended) {
-                tickets.push(*ticket);
+            if progress.cancels.answered(request, answer, ticket, has_ended) {
+                tickets.push(ticket);
             }
         }
         for ticket in tickets {
@@ -332,6 +336,15 @@ impl World {
             });
         }
     }
+}
+
+/// The requests whose late notices count.
+fn requests_in<'a>(
+    waiting: &'a mut FxHashMap<Ticket, Progress>,
+    halted: &'a mut VecDeque<(Ticket, Progress)>,
+) -> impl Iterator<Item = (Ticket, &'a mut Progress)> {
+    let waiting = waiting.iter_mut().map(|(ticket, progress)| (*ticket, progress));
+    waiting.chain(halted.iter_mut().map(|(ticket, progress)| (*ticket, progress)))
 }
 
 /// The maximum number of halted requests whose late notices count.
@@ -608,6 +621,32 @@ mod tests {
                 assert!(failure.words.contains(words), "{}", failure.words);
                 world.halt(goal, HaltReason::GoalCanceled);
             }
+        }
+    }
+
+    #[test]
+    fn a_goal_that_waits_for_a_cancel_node_without_an_answer_may_be_cancelled_by_it() {
+        for is_halted in [false, true] {
+            let link = Order::default();
+            let mut world = World::new(Box::new(link.clone()), Settings::default());
+            let (leaf, server) = (Arc::from("leaf"), ServerId(0));
+            let request = world.cancel_server(server, &leaf, GoalOptions::default());
+            world.end_tick(Time::ZERO);
+            let goal = world.start_goal(server, &leaf, Payload::new(()), GoalOptions::default());
+            world.end_navigation_on_cancel(goal, &leaf, &leaf);
+            world.end_tick(Time::ZERO);
+            if is_halted {
+                world.halt(goal, HaltReason::Preempted);
+            }
+            link.notify(Notice::Finished {
+                ticket: request,
+                updates: 0,
+                outcome: Outcome::ResponseTimeout,
+            });
+            link.notify(Notice::Canceling { ticket: goal });
+            world.receive(Time::ZERO);
+            let failure = world.take_canceled().unwrap();
+            assert!(failure.words.contains("or a Cancel node"), "{}", failure.words);
         }
     }
 
