@@ -336,18 +336,22 @@ def test_g3_tree_whose_cancel_node_stops_a_goal_goes_on(stack, tmp_path, stop_de
 
 
 class StoppedServer(RawActionServer):
-    """A server on which another client cancels each goal shortly before the first cancel of the node arrives. Its status list
-    comes too late. ``order`` has the answers to that cancel (c) and to the result request (r)."""
+    """A server on which another client cancels the second goal shortly before the first cancel of the node arrives. Its status
+    list comes too late. ``order`` has the answers to that cancel (c) and to the result request (r)."""
 
     def __init__(self, loop, name, order):
         super().__init__(loop, name, FollowPath)
-        self.order, self.asked, self.cancels = order, None, 0
+        self.order, self.asked, self.goals, self.cancels = order, None, 0, 0
 
     def on_goal(self, request, header):
+        self.goals += 1
         reply(self.send_goal, FollowPath.Impl.SendGoalService.Response(accepted=True, stamp=self.now()), header)
 
     def on_result(self, request, header):
         self.asked = header
+        if self.goals == 1:
+            succeeded = FollowPath.Impl.GetResultService.Response(status=GoalStatus.STATUS_SUCCEEDED)
+            reply(self.get_result, succeeded, header)
 
     def on_cancel(self, request, header):
         self.cancels += 1
@@ -362,6 +366,7 @@ HALTED_TREE = """
 <root BTCPP_format="4"><BehaviorTree ID="HaltedDrive">
   <Sequence>
     <ComputePathToPose goal="{goal}" path="{path}"/>
+    <FollowPath path="{path}" server_name="stopped_follow_path"/>
     <Fallback>
       <Timeout msec="300"><FollowPath path="{path}" server_name="stopped_follow_path"/></Timeout>
       <Sleep msec="20000"/>
@@ -392,5 +397,5 @@ def test_g3_cancel_of_another_client_before_that_of_a_halt_ends_the_navigation(s
         thread.join()
         loop.close()
     assert status == "ABORTED" and "another client cancelled the goal" in result.error_msg, result.error_msg
-    assert server.cancels == 1
+    assert (server.goals, server.cancels) == (2, 1)
     assert stack.robot.executing() == 0
