@@ -180,8 +180,8 @@ impl ActionGoal {
         match event {
             GoalEvent::Accepted => self.cancel_late(now, steps),
             GoalEvent::Status(status) if status.is_active() => self.cancel_late(now, steps),
-            GoalEvent::Status(status) if status.end().is_some() => self.be_over_by(now),
-            GoalEvent::Result(_) => self.be_over_by(now),
+            GoalEvent::Status(status) if status.end().is_some() => self.be_over_after_cancel(now),
+            GoalEvent::Result(_) => self.be_over_after_cancel(now),
             GoalEvent::Rejected | GoalEvent::SendFailed | GoalEvent::Withdrawn => self.end(),
             GoalEvent::CancelAnswered { attempt, code } => match code {
                 // Only a server that has the goal gives these answers.
@@ -231,8 +231,8 @@ impl ActionGoal {
         }
         match event {
             GoalEvent::Status(GoalStatus::Canceling) => self.acknowledged = true,
-            GoalEvent::Status(status) if status.end().is_some() => self.be_over_by(now),
-            GoalEvent::Result(_) => self.be_over_by(now),
+            GoalEvent::Status(status) if status.end().is_some() => self.be_over_after_cancel(now),
+            GoalEvent::Result(_) => self.be_over_after_cancel(now),
             GoalEvent::CancelAnswered { attempt, code } => match code {
                 CancelCode::None => self.acknowledged = true,
                 // Ended or already cancelling: rcl does not distinguish these. The result decides.

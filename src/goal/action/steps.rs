@@ -63,7 +63,7 @@ impl ActionGoal {
     /// Like [`Self::be_over`], for a goal that this node cancels. Another client may have cancelled it. Then the goal is
     /// tracked until the answer to the only cancel shows who has, for `cancel_retry` at most: until then, the session is
     /// not over, and no goal is sent to the server.
-    pub(super) fn be_over_by(&mut self, now: Time) {
+    pub(super) fn be_over_after_cancel(&mut self, now: Time) {
         let held_back_until = self.stop_deadline;
         self.be_over();
         let is_unknown = self.canceled && self.cancels == 1 && self.only_cancel.is_none();
