@@ -96,11 +96,15 @@ impl<N: CancelNode> CancelLeaf<N> {
         }
         let outcome = world.finish(ticket);
         cx.memory().mark = 0;
-        if matches!(outcome, Some(Outcome::CancelAnswered(_))) {
-            return Ok(NodeStatus::Success);
-        }
+        let words = match outcome {
+            Some(Outcome::CancelAnswered(_)) => return Ok(NodeStatus::Success),
+            Some(Outcome::SendFailed) => {
+                "the cancel request was not sent: the server is absent, or cannot be reached"
+            }
+            _ => "the server did not answer the cancel request",
+        };
         let path = path_of(cx);
-        world!(cx).note(&path, "the server did not answer the cancel request");
+        world!(cx).note(&path, words);
         Ok(NodeStatus::Failure)
     }
 }

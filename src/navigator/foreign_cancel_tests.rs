@@ -496,3 +496,86 @@ fn a_tree_whose_cancel_node_stops_the_goal_of_a_halted_leaf_goes_on() {
         assert_eq!(end, goes_on, "{accepted_after} {cancel_delay}");
     }
 }
+
+#[test]
+fn g3_a_stop_that_an_open_cancel_node_hides_ends_the_goals_that_wait_for_it() {
+    let body = format!(
+        r#"<Parallel success_count="-1" failure_count="1">
+             {FOLLOW}<Sequence><Wait wait_duration="0.1"/><CancelControl/></Sequence>
+           </Parallel>"#
+    );
+    let halted_by_tree = format!("<Sequence>{PLAN}<Timeout msec=\"200\">{body}</Timeout></Sequence>");
+    let halted_by_client = format!("<Sequence>{PLAN}{body}</Sequence>");
+    for (text, status, cancel_delay) in [
+        (&halted_by_client, Canceled, 40),
+        (&halted_by_client, Canceled, 200),
+        (&halted_by_tree, Aborted, 200),
+    ] {
+        let tree = load(&registry(), text);
+        let mut rig = driving_rig();
+        // Only the first navigation comes to its Cancel node.
+        let mut waits = 0;
+        rig.bench.action::<Wait>("wait", move |_| {
+            waits += 1;
+            match waits {
+                1 => Plan::success().after(100),
+                _ => Plan::endless(),
+            }
+        });
+        start(&mut rig, 1, ToPose, &tree);
+        drive(&mut rig);
+        rig.goal_to(2, ToPose, "elsewhere", 1.0, &tree);
+        rig.bench.delay_cancels(cancel_delay);
+        while !rig
+            .bench
+            .order()
+            .iter()
+            .any(|what| what == "cancel to follow_path")
+        {
+            rig.ticks(1);
+        }
+        rig.bench.foreign_cancel("follow_path");
+        if status == Canceled {
+            rig.ticks(1);
+            let now = rig.now();
+            let first = NavigationId {
+                kind: ToPose,
+                goal: GoalId([1; 16]),
+            };
+            rig.navigator.cancel(first, now);
+            rig.navigator.hand_over();
+        } else {
+            rig.ticks(12);
+        }
+        rig.ticks(5);
+        rig.bench.transform("map", "elsewhere", Pose::default());
+        rig.ticks(200);
+        let mut reports = [rig.report(), rig.report()];
+        reports.sort_by_key(|(client, _)| *client);
+        let [(_, first), (_, second)] = reports;
+        assert_eq!((first.status, second.status), (status, Aborted));
+        assert!(second.error_message.contains(CANCELED), "{second:?}");
+        assert_eq!((moves(&rig), is_moving(&rig)), (1, false));
+    }
+}
+
+#[test]
+fn a_cancel_node_whose_request_was_not_sent_cancels_nothing() {
+    let text = format!(
+        r#"<Sequence><ForceSuccess><CancelControl server_timeout="50"/></ForceSuccess>{PLAN}{FOLLOW}</Sequence>"#
+    );
+    let mut rig = driving_rig();
+    rig.bench.remove_server("follow_path");
+    start(&mut rig, 1, ToPose, &load(&registry(), &text));
+    rig.ticks(8);
+    rig.bench.action::<FollowPath>("follow_path", |_| Plan::endless());
+    drive(&mut rig);
+    assert_eq!(rig.bench.cancels("follow_path"), 0);
+    rig.bench.foreign_cancel("follow_path");
+    rig.ticks(20);
+    let (_, report) = rig.report();
+    assert!(
+        report.error_message.ends_with(&format!("failed: {CANCELED}")),
+        "{report:?}"
+    );
+}

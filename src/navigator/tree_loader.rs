@@ -231,6 +231,7 @@ mod tests {
         gateway.send(1, "quick.xml");
         gateway.send(2, "slow.xml");
         gateway.reading.recv_timeout(TIMEOUT).unwrap();
+        assert!(gateway.remote.is_running(), "the one before it");
         for number in [3, 4] {
             gateway.send(number, "quick.xml");
         }

@@ -110,6 +110,10 @@ impl<P> GoalTracker<P> {
                         (CallVerdict::Response, Some(outcome)) => outcome,
                         (CallVerdict::Response | CallVerdict::ResponseTimeout, _) => Outcome::ResponseTimeout,
                         (CallVerdict::SendFailed, _) => Outcome::SendFailed,
+                        // It was never sent, and cancels nothing.
+                        (CallVerdict::ServerGone, _) if matches!(call.request, Some(Request::Cancel)) => {
+                            Outcome::SendFailed
+                        }
                         (CallVerdict::ServerGone, _) => Outcome::ServerGone,
                     };
                     out.push(Effect::Notify(Notice::Finished {

@@ -28,7 +28,11 @@ impl<P> GoalTracker<P> {
             } else if self.ids.is_own(*goal) || self.is_lost(*goal) {
                 // The goal was given up, with or without its acceptance and its server. A list that was sent before the
                 // goal's end shows it too.
-                if !self.has_ended(*goal) && self.room_for_adopted() > 0 {
+                if self.has_ended(*goal) {
+                    if *status == GoalStatus::Canceling {
+                        self.ended_goal_is_canceling(*goal, now, out);
+                    }
+                } else if self.room_for_adopted() > 0 {
                     self.adopt(server, *goal, IncidentKind::FoundAfterGivingUp, now, out);
                 }
             } else if self.ids.is_predecessor(*goal) {

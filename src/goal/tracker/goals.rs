@@ -1,6 +1,6 @@
 //! Events for the state machines of goals, and the execution of their steps.
 
-use super::{ENDED_REMEMBERED, GoalTracker, LOST_REMEMBERED, Lost};
+use super::{ENDED_REMEMBERED, Ended, GoalTracker, LOST_REMEMBERED, Lost};
 use crate::bt::Time;
 use crate::goal::{
     CallPhase, CancelTag, Effect, GoalEvent, GoalId, GoalIncident, IncidentKind, Notice, Outcome,
@@ -176,30 +176,46 @@ impl<P> GoalTracker<P> {
     /// Another client cancelled a goal, to stop the robot. A newer goal of its activation, of which that client did not
     /// know, is stopped too.
     fn tell_canceling(&mut self, goal: GoalId, now: Time, out: &mut Vec<Effect<P>>) {
-        let Some(ticket) = self.goals.get(&goal).and_then(|entry| entry.started_by) else {
+        let Some(ticket) = self.ticket_of(goal) else {
             return;
         };
-        match self.leaves.get(&ticket).map(|leaf| leaf.current) {
-            Some(newest) if newest != goal => {
+        match self.newer_goal(goal) {
+            Some(newest) => {
                 self.finish(newest, OutcomeKind::CanceledByAnother, None, now, out);
                 self.withdraw_or(newest, GoalEvent::Halt, now, out);
             }
-            _ => out.push(Effect::Notify(Notice::Canceling { ticket })),
+            None => out.push(Effect::Notify(Notice::Canceling { ticket })),
+        }
+    }
+
+    /// The newest goal of the activation of a goal, if it is another one.
+    fn newer_goal(&self, goal: GoalId) -> Option<GoalId> {
+        let leaf = self.leaves.get(&self.ticket_of(goal)?)?;
+        (leaf.current != goal).then_some(leaf.current)
+    }
+
+    /// A status list shows a goal as canceling that has ended. If the result of a replaced goal has overtaken the list,
+    /// another client has cancelled the goal.
+    pub(super) fn ended_goal_is_canceling(&mut self, goal: GoalId, now: Time, out: &mut Vec<Effect<P>>) {
+        let mut ended = self.ended.iter();
+        let was_cancelled_here = ended.any(|ended| ended.goal == goal && ended.was_cancelled);
+        if !was_cancelled_here && self.newer_goal(goal).is_some() {
+            self.tell_canceling(goal, now, out);
         }
     }
 
     /// Whether a goal is one of those that ended recently.
     pub(super) fn has_ended(&self, goal: GoalId) -> bool {
-        self.ended.iter().any(|(ended, _)| *ended == goal)
+        self.ended.iter().any(|ended| ended.goal == goal)
     }
 
     /// The activation that started a goal, while the goal is remembered.
     pub(super) fn ticket_of(&self, goal: GoalId) -> Option<Ticket> {
-        let ended = || self.ended.iter().find(|(ended, _)| *ended == goal);
+        let ended = || self.ended.iter().find(|ended| ended.goal == goal);
         let lost = || self.lost.iter().find(|lost| lost.goal == goal);
         match self.goals.get(&goal) {
             Some(entry) => entry.started_by,
-            None => ended().map_or_else(|| lost()?.started_by, |(_, started_by)| *started_by),
+            None => ended().map_or_else(|| lost()?.started_by, |ended| ended.started_by),
         }
     }
 
@@ -244,7 +260,11 @@ impl<P> GoalTracker<P> {
             if !entry.goal.is_over() {
                 continue;
             }
-            self.ended.push_back((goal, entry.started_by));
+            self.ended.push_back(Ended {
+                goal,
+                started_by: entry.started_by,
+                was_cancelled: entry.goal.cancels() > 0,
+            });
             if self.ended.len() > ENDED_REMEMBERED {
                 self.ended.pop_front();
             }
@@ -468,6 +488,7 @@ mod tests {
                 let effects = rig.take_effects();
                 let told = effects.iter().filter(|effect| *effect == "notify canceling");
                 assert_eq!(told.count(), 1, "{name} {is_answer_first} {effects:?}");
+                rig.advance(50);
                 rig.assert_idle();
             }
         }

@@ -42,9 +42,8 @@ pub struct GoalTracker<P> {
     leaves: BTreeMap<Ticket, Leaf<P>>,
     calls: BTreeMap<Ticket, Call<P>>,
     servers: BTreeMap<ServerId, Server>,
-    /// Goals that ended recently by the answer of their servers, with their activations. An answer about one of these
-    /// only counts as late.
-    ended: VecDeque<(GoalId, Option<Ticket>)>,
+    /// Goals that ended recently by the answer of their servers. An answer about one of these only counts as late.
+    ended: VecDeque<Ended>,
     /// Goals that were given up and may be executing. They are cancelled again when there is a new chance.
     lost: VecDeque<Lost>,
     /// Whether goals of an earlier run may be cancelled.
@@ -79,6 +78,16 @@ struct Entry<P> {
     seen: bool,
     /// The reason, if it was given up before a proof of its end.
     lost: Option<IncidentKind>,
+}
+
+/// A goal that ended by the answer of its server.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Ended {
+    goal: GoalId,
+    /// The activation that started it.
+    started_by: Option<Ticket>,
+    /// Whether this node has cancelled it.
+    was_cancelled: bool,
 }
 
 /// Maximum number of remembered lost goals. A goal beyond it is stopped when its server shows it.

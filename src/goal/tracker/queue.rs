@@ -229,6 +229,41 @@ mod tests {
     }
 
     #[test]
+    fn g3_a_goal_that_waits_for_one_that_another_client_cancelled_is_not_sent_before_its_halt() {
+        let terminated = |rig: &mut Rig, goal| rig.cancel_answer(goal, 1, CancelCode::GoalTerminated);
+        type Events = fn(&mut Rig, GoalId);
+        let ends: [Events; 2] = [
+            |rig, goal| rig.result(goal, TerminalStatus::Canceled),
+            |rig, goal| rig.status(&[(goal, GoalStatus::Canceled)]),
+        ];
+        for end in ends {
+            for is_answer_first in [true, false] {
+                for is_halted in [true, false] {
+                    let mut rig = Rig::new();
+                    let (first, goal) = rig.start_accepted(1);
+                    rig.halt(first);
+                    let second = rig.start(2);
+                    if is_answer_first {
+                        terminated(&mut rig, goal);
+                    }
+                    end(&mut rig, goal);
+                    if !is_answer_first {
+                        terminated(&mut rig, goal);
+                    }
+                    let effects = rig.take_effects();
+                    assert_eq!(effects.last().unwrap(), "notify canceling");
+                    if is_halted {
+                        rig.halt(second);
+                    }
+                    rig.advance(50);
+                    let sent: &[&str] = if is_halted { &[] } else { &["send 2"] };
+                    assert_eq!(rig.take_effects(), sent);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn g5_start_waits_no_longer_than_the_cancel_timeout() {
         let mut rig = Rig::new();
         let (first, goal) = rig.start_accepted(1);
@@ -713,6 +748,37 @@ mod tests {
             assert!(!effects.contains(&"send 2".to_owned()), "{index}: {effects:?}");
             assert_eq!(effects[0], "notify CanceledByAnother of update 1", "{index}");
             rig.assert_idle();
+        }
+    }
+
+    #[test]
+    fn g3_a_cancel_of_a_replaced_goal_counts_if_its_list_comes_after_the_result() {
+        for policy in [UpdatePolicy::ServerPreempts, UpdatePolicy::CancelFirst] {
+            let mut rig = Rig::new();
+            let update = GoalOptions {
+                update: policy,
+                ..options()
+            };
+            let ticket = rig.start_with(1, update);
+            let first = rig.sent_goal();
+            rig.accept(first);
+            rig.update(ticket, 2);
+            if policy == UpdatePolicy::CancelFirst {
+                rig.accept_cancel(first);
+                rig.result(first, TerminalStatus::Canceled);
+            }
+            let second = rig.sent_goal();
+            rig.accept(second);
+            if policy == UpdatePolicy::ServerPreempts {
+                rig.result(first, TerminalStatus::Aborted);
+            }
+            rig.effects.clear();
+            rig.status(&[(first, GoalStatus::Canceling), (second, GoalStatus::Executing)]);
+            let expected: &[&str] = match policy {
+                UpdatePolicy::ServerPreempts => &["notify CanceledByAnother of update 1", "cancel #1"],
+                UpdatePolicy::CancelFirst => &[],
+            };
+            assert_eq!(rig.take_effects(), expected);
         }
     }
 

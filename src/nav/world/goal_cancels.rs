@@ -42,9 +42,11 @@ impl GoalCancels {
         self.is_seen = true;
     }
 
-    /// A Cancel node sends a request that may cancel the goal.
+    /// A Cancel node sends a request. It may cancel the goal, unless the server has said before that it cancels it.
     pub(super) fn requested(&mut self, request: Ticket) {
-        self.open.push(request);
+        if !self.is_seen {
+            self.open.push(request);
+        }
     }
 
     /// An earlier request of a Cancel node, which may cancel the goal, has no answer.
@@ -78,7 +80,7 @@ impl GoalCancels {
 
     /// Whether an open request of a Cancel node may be the cause of the cancel. The leaf waits for its answer: if another
     /// client has stopped the robot, nothing else of the tree runs (guarantee G3).
-    pub(super) fn are_undecided(&self) -> bool {
+    pub(in crate::nav) fn are_undecided(&self) -> bool {
         self.is_seen && !self.is_by_tree && !self.open.is_empty()
     }
 

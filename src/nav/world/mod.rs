@@ -313,9 +313,11 @@ impl World {
         self.accepted = accepted;
     }
 
-    /// Whether all requests of the session have ended; see [`Link::is_settled`].
+    /// Whether all requests of the session have ended; see [`Link::is_settled`]. While it is not known who cancelled a goal, the
+    /// session is not over: another client may have stopped the robot (guarantee G3).
     pub fn is_settled(&self) -> bool {
-        self.link.is_settled(self.since)
+        let is_undecided = |(_, progress): &(_, Progress)| progress.cancels.are_undecided();
+        self.link.is_settled(self.since) && !self.halted.iter().any(is_undecided)
     }
 
     /// The requests that have not stopped; see [`Link::unsettled`].

@@ -57,11 +57,6 @@ impl Progress {
         self.outcome.is_some() && !self.cancels.are_undecided()
     }
 
-    /// The server, if this is the request of a Cancel node that was halted.
-    fn detached_from(&self) -> Option<ServerId> {
-        self.is_detached.then_some(self.server)
-    }
-
     /// Whether the outcome belongs to an earlier goal: that goal ended before an update of it was sent.
     pub fn is_of_earlier_goal(&self) -> bool {
         self.outcome.is_some() && self.applied < self.asked
@@ -219,15 +214,13 @@ impl World {
 
     /// Forgets the requests of halted Cancel nodes. They may still cancel goals.
     pub(super) fn forget_detached(&mut self) {
-        let detached: Vec<_> = self
-            .waiting
-            .values()
-            .filter_map(Progress::detached_from)
+        let detached = self.waiting.extract_if(|_, progress| progress.is_detached);
+        let detached: Vec<_> = detached
+            .map(|(ticket, progress)| (ticket, progress.server))
             .collect();
-        self.waiting
-            .retain(|_, progress| progress.detached_from().is_none());
-        for server in detached {
+        for (ticket, server) in detached {
             self.cancel_is_unanswered(server);
+            self.settle_cancel(ticket, &CancelAnswer::Missing);
         }
     }
 
@@ -622,6 +615,29 @@ mod tests {
                 world.halt(goal, HaltReason::GoalCanceled);
             }
         }
+    }
+
+    #[test]
+    fn g3_a_cancel_node_after_the_cancel_of_another_client_hides_nothing() {
+        let link = Order::default();
+        let mut world = World::new(Box::new(link.clone()), Settings::default());
+        let (leaf, server) = (Arc::from("leaf"), ServerId(0));
+        let goal = world.start_goal(server, &leaf, Payload::new(()), GoalOptions::default());
+        world.end_navigation_on_cancel(goal, &leaf, &leaf);
+        world.end_tick(Time::ZERO);
+        let request = world.cancel_server(server, &leaf, GoalOptions::default());
+        world.end_tick(Time::ZERO);
+        link.notify(Notice::Canceling { ticket: goal });
+        world.receive(Time::ZERO);
+        assert!(world.take_canceled().is_none());
+        let _ = world.cancel_server(server, &leaf, GoalOptions::default());
+        link.notify(Notice::Finished {
+            ticket: request,
+            updates: 0,
+            outcome: Outcome::CancelAnswered(Vec::new()),
+        });
+        world.receive(Time::ZERO);
+        assert!(world.take_canceled().is_some());
     }
 
     #[test]
