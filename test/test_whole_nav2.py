@@ -1,6 +1,5 @@
 """A Python client of Nav2 on a machine without ROS, with the command of the README."""
 
-import os
 import subprocess
 
 import pytest
@@ -15,7 +14,6 @@ def test_the_readme_has_the_command():
 
 @pytest.mark.alone
 @pytest.mark.timeout(3600)
-@pytest.mark.skipif("NAVTREE_WHOLE_NAV2" not in os.environ, reason="builds for minutes: set NAVTREE_WHOLE_NAV2=1 to run it")
 def test_a_nav2_client_finds_every_interface():
     executables = find("navtree").parent
     checks = '"$NAVTREE_PYTHON" -m pytest -q -p no:xdist test/whole_nav2/commander_checks.py'
