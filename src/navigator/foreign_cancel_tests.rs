@@ -372,6 +372,36 @@ fn g3_a_goal_that_waits_for_its_transform_does_not_move_a_robot_that_another_cli
     drive(&mut rig);
 }
 
+/// The client of the first navigation cancels it.
+fn cancel_first(rig: &mut Rig) {
+    let now = rig.now();
+    let first = NavigationId {
+        kind: ToPose,
+        goal: GoalId([1; 16]),
+    };
+    rig.navigator.cancel(first, now);
+    rig.navigator.hand_over();
+}
+
+/// The transform arrives for which the second navigation waits. The first one has ended with a status, and the second one
+/// ends without a drive, because another client has stopped the robot.
+fn assert_second_does_not_drive(rig: &mut Rig, first: TerminalStatus, case: &dyn std::fmt::Debug) {
+    rig.bench.transform("map", "elsewhere", Pose::default());
+    rig.ticks(200);
+    let mut reports: Vec<_> = rig.reports.try_iter().collect();
+    reports.sort_by_key(|(client, _)| *client);
+    let ends: Vec<_> = reports
+        .iter()
+        .map(|(client, report)| (*client, report.status))
+        .collect();
+    assert_eq!(ends, [(1, first), (2, Aborted)], "{case:?}");
+    assert!(
+        reports[1].1.error_message.contains(CANCELED),
+        "{case:?}: {reports:?}"
+    );
+    assert_eq!((moves(rig), is_moving(rig)), (1, false), "{case:?}");
+}
+
 #[test]
 fn g3_a_stop_that_is_seen_while_the_tree_is_halted_ends_the_goals_that_wait_for_it() {
     let tree = plan_and_follow("only");
@@ -386,29 +416,9 @@ fn g3_a_stop_that_is_seen_while_the_tree_is_halted_ends_the_goals_that_wait_for_
         } else {
             cancel_during_the_next_tick(&mut rig);
         }
-        let now = rig.now();
-        let first = NavigationId {
-            kind: ToPose,
-            goal: GoalId([1; 16]),
-        };
-        rig.navigator.cancel(first, now);
-        rig.navigator.hand_over();
+        cancel_first(&mut rig);
         rig.ticks(1);
-        rig.bench.transform("map", "elsewhere", Pose::default());
-        rig.ticks(50);
-        let mut reports: Vec<_> = rig.reports.try_iter().collect();
-        reports.sort_by_key(|(client, _)| *client);
-        let ends: Vec<_> = reports
-            .iter()
-            .map(|(client, report)| (*client, report.status))
-            .collect();
-        assert_eq!(
-            ends,
-            [(1, Canceled), (2, Aborted)],
-            "before: {is_before_the_halt}"
-        );
-        assert!(reports[1].1.error_message.contains(CANCELED), "{reports:?}");
-        assert_eq!((moves(&rig), is_moving(&rig)), (1, false));
+        assert_second_does_not_drive(&mut rig, Canceled, &is_before_the_halt);
     }
 }
 
@@ -427,27 +437,10 @@ fn g3_a_stop_that_the_answer_to_a_cancel_shows_ends_the_goals_that_wait_for_it()
         // The goal has ended before the cancel of this node arrives, from the third delay on.
         rig.bench.delay_cancels(cancel_delay);
         cancel_during_the_next_tick(&mut rig);
-        let now = rig.now();
-        let first = NavigationId {
-            kind: ToPose,
-            goal: GoalId([1; 16]),
-        };
-        rig.navigator.cancel(first, now);
-        rig.navigator.hand_over();
+        cancel_first(&mut rig);
         rig.bench.delay_commands(0);
         rig.ticks(1);
-        rig.bench.transform("map", "elsewhere", Pose::default());
-        rig.ticks(50);
-        let mut reports = [rig.report(), rig.report()];
-        reports.sort_by_key(|(client, _)| *client);
-        let [(_, first), (_, second)] = reports;
-        assert_eq!(
-            (first.status, second.status),
-            (Canceled, Aborted),
-            "{cancel_delay}"
-        );
-        assert!(second.error_message.contains(CANCELED), "{second:?}");
-        assert_eq!((moves(&rig), is_moving(&rig)), (1, false), "{cancel_delay}");
+        assert_second_does_not_drive(&mut rig, Canceled, &cancel_delay);
     }
 }
 
@@ -537,25 +530,12 @@ fn g3_a_stop_that_an_open_cancel_node_hides_ends_the_goals_that_wait_for_it() {
         rig.bench.foreign_cancel("follow_path");
         if status == Canceled {
             rig.ticks(1);
-            let now = rig.now();
-            let first = NavigationId {
-                kind: ToPose,
-                goal: GoalId([1; 16]),
-            };
-            rig.navigator.cancel(first, now);
-            rig.navigator.hand_over();
+            cancel_first(&mut rig);
         } else {
             rig.ticks(12);
         }
         rig.ticks(5);
-        rig.bench.transform("map", "elsewhere", Pose::default());
-        rig.ticks(200);
-        let mut reports = [rig.report(), rig.report()];
-        reports.sort_by_key(|(client, _)| *client);
-        let [(_, first), (_, second)] = reports;
-        assert_eq!((first.status, second.status), (status, Aborted));
-        assert!(second.error_message.contains(CANCELED), "{second:?}");
-        assert_eq!((moves(&rig), is_moving(&rig)), (1, false));
+        assert_second_does_not_drive(&mut rig, status, &cancel_delay);
     }
 }
 

@@ -49,7 +49,7 @@ impl GoalCancels {
         }
     }
 
-    /// An earlier request of a Cancel node, which may cancel the goal, has no answer.
+    /// A request of a Cancel node, which may cancel the goal, has no answer.
     pub(super) fn unanswered(&mut self) {
         self.is_unanswered = true;
     }
@@ -67,13 +67,10 @@ impl GoalCancels {
             return false;
         };
         self.open.swap_remove(index);
-        match answer {
-            CancelAnswer::Of(goals) => {
-                // An entry without a ticket may be any goal that has ended.
-                let names_goal = |named: &Option<Ticket>| named.map_or(has_ended, |named| named == goal);
-                self.is_by_tree |= goals.iter().any(names_goal);
-            }
-            CancelAnswer::Missing => self.is_unanswered = true,
+        if let CancelAnswer::Of(goals) = answer {
+            // An entry without a ticket may be any goal that has ended.
+            let names_goal = |named: &Option<Ticket>| named.map_or(has_ended, |named| named == goal);
+            self.is_by_tree |= goals.iter().any(names_goal);
         }
         true
     }

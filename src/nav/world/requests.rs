@@ -176,7 +176,7 @@ impl World {
         };
         // A request of the current tick has not left yet and is dropped.
         if self.outbox.remove_start(ticket) {
-            self.settle_cancel(ticket, &CancelAnswer::Of(Vec::new()));
+            self.settle_cancel(ticket, progress.server, &CancelAnswer::Of(Vec::new()));
         } else if progress.is_cancel && progress.outcome.is_none() {
             // A request that was sent may still cancel goals.
             progress.is_detached = true;
@@ -219,8 +219,7 @@ impl World {
             .map(|(ticket, progress)| (ticket, progress.server))
             .collect();
         for (ticket, server) in detached {
-            self.cancel_is_unanswered(server);
-            self.settle_cancel(ticket, &CancelAnswer::Missing);
+            self.settle_cancel(ticket, server, &CancelAnswer::Missing);
         }
     }
 
@@ -253,10 +252,7 @@ impl World {
                     self.waiting.remove(&ticket);
                 }
                 if let Some(answer) = answer {
-                    if matches!(answer, CancelAnswer::Missing) {
-                        self.cancel_is_unanswered(server);
-                    }
-                    self.settle_cancel(ticket, &answer);
+                    self.settle_cancel(ticket, server, &answer);
                 }
             }
         }
@@ -294,7 +290,10 @@ impl World {
     }
 
     /// The request of a Cancel node has ended: whether it cancels the goals of this tree on its server.
-    fn settle_cancel(&mut self, request: Ticket, answer: &CancelAnswer) {
+    fn settle_cancel(&mut self, request: Ticket, server: ServerId, answer: &CancelAnswer) {
+        if matches!(answer, CancelAnswer::Missing) {
+            self.cancel_is_unanswered(server);
+        }
         let mut tickets = Vec::new();
         for (ticket, progress) in requests_in(&mut self.waiting, &mut self.halted) {
             let has_ended = progress.outcome.is_some();
@@ -399,6 +398,15 @@ mod tests {
 
         fn notify(&self, notice: Notice<Payload>) {
             self.1.lock().unwrap().push(Event::Notice(notice));
+        }
+
+        /// The end of a request without updates.
+        fn finish(&self, ticket: Ticket, outcome: Outcome<Payload>) {
+            self.notify(Notice::Finished {
+                ticket,
+                updates: 0,
+                outcome,
+            });
         }
     }
 
@@ -528,6 +536,22 @@ mod tests {
         assert_eq!(order, ["goal to backup", "goal to spin", "cancel to backup"]);
     }
 
+    /// Sends a goal on server 0 whose cancel by another client ends the navigation.
+    fn start(world: &mut World) -> Ticket {
+        let leaf = Arc::from("leaf");
+        let goal = world.start_goal(ServerId(0), &leaf, Payload::new(()), GoalOptions::default());
+        world.end_navigation_on_cancel(goal, &leaf, &leaf);
+        world.end_tick(Time::ZERO);
+        goal
+    }
+
+    /// Sends the request of a Cancel node to server 0.
+    fn request_cancel(world: &mut World) -> Ticket {
+        let request = world.cancel_server(ServerId(0), &Arc::from("leaf"), GoalOptions::default());
+        world.end_tick(Time::ZERO);
+        request
+    }
+
     /// A goal that its server shows canceling before its acceptance has arrived, and the request of a Cancel node that
     /// may be halted before its answer. Returns the words of the failure that ends the navigation after the request has
     /// ended with an outcome.
@@ -537,12 +561,8 @@ mod tests {
     ) -> Option<String> {
         let link = Order::default();
         let mut world = World::new(Box::new(link.clone()), Settings::default());
-        let (leaf, server) = (Arc::from("leaf"), ServerId(0));
-        let goal = world.start_goal(server, &leaf, Payload::new(()), GoalOptions::default());
-        world.end_navigation_on_cancel(goal, &leaf, &leaf);
-        world.end_tick(Time::ZERO);
-        let request = world.cancel_server(server, &leaf, GoalOptions::default());
-        world.end_tick(Time::ZERO);
+        let goal = start(&mut world);
+        let request = request_cancel(&mut world);
         if is_halted {
             world.halt(request, HaltReason::Preempted);
         }
@@ -556,11 +576,7 @@ mod tests {
             world.take_canceled().is_none(),
             "the request may have cancelled it"
         );
-        link.notify(Notice::Finished {
-            ticket: request,
-            updates: 0,
-            outcome: outcome_for(goal),
-        });
+        link.finish(request, outcome_for(goal));
         world.receive(Time::ZERO);
         world.take_canceled().map(|failure| failure.words)
     }
@@ -595,11 +611,7 @@ mod tests {
                 world.halt(request, HaltReason::GoalCanceled);
                 world.begin_session(Time::ZERO);
             } else {
-                link.notify(Notice::Finished {
-                    ticket: request,
-                    updates: 0,
-                    outcome: Outcome::ResponseTimeout,
-                });
+                link.finish(request, Outcome::ResponseTimeout);
                 world.receive(Time::ZERO);
             }
             for (seconds, words) in [(1, "or a Cancel node"), (3_600, "another client cancelled")] {
@@ -621,21 +633,13 @@ mod tests {
     fn g3_a_cancel_node_after_the_cancel_of_another_client_hides_nothing() {
         let link = Order::default();
         let mut world = World::new(Box::new(link.clone()), Settings::default());
-        let (leaf, server) = (Arc::from("leaf"), ServerId(0));
-        let goal = world.start_goal(server, &leaf, Payload::new(()), GoalOptions::default());
-        world.end_navigation_on_cancel(goal, &leaf, &leaf);
-        world.end_tick(Time::ZERO);
-        let request = world.cancel_server(server, &leaf, GoalOptions::default());
-        world.end_tick(Time::ZERO);
+        let goal = start(&mut world);
+        let request = request_cancel(&mut world);
         link.notify(Notice::Canceling { ticket: goal });
         world.receive(Time::ZERO);
         assert!(world.take_canceled().is_none());
-        let _ = world.cancel_server(server, &leaf, GoalOptions::default());
-        link.notify(Notice::Finished {
-            ticket: request,
-            updates: 0,
-            outcome: Outcome::CancelAnswered(Vec::new()),
-        });
+        request_cancel(&mut world);
+        link.finish(request, Outcome::CancelAnswered(Vec::new()));
         world.receive(Time::ZERO);
         assert!(world.take_canceled().is_some());
     }
@@ -645,20 +649,12 @@ mod tests {
         for is_halted in [false, true] {
             let link = Order::default();
             let mut world = World::new(Box::new(link.clone()), Settings::default());
-            let (leaf, server) = (Arc::from("leaf"), ServerId(0));
-            let request = world.cancel_server(server, &leaf, GoalOptions::default());
-            world.end_tick(Time::ZERO);
-            let goal = world.start_goal(server, &leaf, Payload::new(()), GoalOptions::default());
-            world.end_navigation_on_cancel(goal, &leaf, &leaf);
-            world.end_tick(Time::ZERO);
+            let request = request_cancel(&mut world);
+            let goal = start(&mut world);
             if is_halted {
                 world.halt(goal, HaltReason::Preempted);
             }
-            link.notify(Notice::Finished {
-                ticket: request,
-                updates: 0,
-                outcome: Outcome::ResponseTimeout,
-            });
+            link.finish(request, Outcome::ResponseTimeout);
             link.notify(Notice::Canceling { ticket: goal });
             world.receive(Time::ZERO);
             let failure = world.take_canceled().unwrap();
@@ -706,11 +702,7 @@ mod tests {
             let request = world.cancel_server(ServerId(0), &path, GoalOptions::default());
             world.end_tick(Time::ZERO);
             link.notify(Notice::Canceling { ticket: goal });
-            link.notify(Notice::Finished {
-                ticket: goal,
-                updates: 0,
-                outcome: Outcome::Canceled(Payload::new(SpinResult::default())),
-            });
+            link.finish(goal, Outcome::Canceled(Payload::new(SpinResult::default())));
             world.receive(Time::ZERO);
             assert!(world.take_canceled().is_none());
             if is_halted {
@@ -718,11 +710,7 @@ mod tests {
             } else {
                 assert_eq!(run.tick(Time::ZERO), Ok(NodeStatus::Running));
             }
-            link.notify(Notice::Finished {
-                ticket: request,
-                updates: 0,
-                outcome,
-            });
+            link.finish(request, outcome);
             let world = run.resource::<World>().unwrap();
             world.receive(Time::ZERO);
             let canceled = world.take_canceled().map(|failure| failure.words);
