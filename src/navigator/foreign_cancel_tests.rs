@@ -444,6 +444,39 @@ fn g3_a_stop_that_the_answer_to_a_cancel_shows_ends_the_goals_that_wait_for_it()
     }
 }
 
+#[test]
+fn a_goal_that_comes_after_the_stop_of_another_client_drives_when_the_robot_has_stopped() {
+    for is_seen_before_the_halt in [true, false] {
+        let tree = plan_and_follow("only");
+        let mut rig = driving_rig();
+        rig.bench
+            .action::<FollowPath>("follow_path", |_| Plan::endless().stop_after(1_000));
+        start(&mut rig, 1, ToPose, &tree);
+        drive(&mut rig);
+        if is_seen_before_the_halt {
+            rig.bench.foreign_cancel("follow_path");
+        } else {
+            rig.bench.delay_cancels(5);
+            cancel_during_the_next_tick(&mut rig);
+            cancel_first(&mut rig);
+            rig.bench.delay_commands(0);
+        }
+        rig.ticks(20);
+        start(&mut rig, 2, ToPose, &tree);
+        rig.ticks(20);
+        assert_eq!((moves(&rig), is_moving(&rig)), (1, true), "it still stops");
+        rig.ticks(200);
+        assert_eq!((moves(&rig), is_moving(&rig)), (2, true), "the second one drives");
+        let (client, report) = rig.report();
+        let first = if is_seen_before_the_halt {
+            Aborted
+        } else {
+            Canceled
+        };
+        assert_eq!((client, report.status), (1, first), "{report:?}");
+    }
+}
+
 /// How a navigation ends whose Cancel node stops a goal of a halted leaf.
 fn end_after_halt_and_cancel_node(order: HaltOrder, prepare: impl Fn(&mut Rig)) -> (TerminalStatus, String) {
     let text = format!(

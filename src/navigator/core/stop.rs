@@ -230,6 +230,35 @@ impl Navigator {
         drop_tree(self.trees[kind.index()].take());
     }
 
+    /// Ends the goals that wait for the stopping session if another client has stopped the robot: they were accepted before
+    /// the stop. Called as soon as the node learns of it: a goal that is accepted later drives.
+    pub(super) fn end_waiting_if_canceled(&mut self) {
+        let NavigationState::Stopping { session, tree, .. } = &self.state else {
+            return;
+        };
+        let Some(tree) = tree.clone() else { return };
+        let kind = session.kind();
+        let canceled = self.resources.get::<World>().and_then(World::take_canceled);
+        let Some(failure) = canceled else { return };
+        let report = self.abort_queued(kind, &tree, &failure);
+        let NavigationState::Stopping {
+            next, ended_goals, ..
+        } = &mut self.state
+        else {
+            return;
+        };
+        let is_for_tree = |next: &mut Request| {
+            let is_loaded = next
+                .tree
+                .loaded()
+                .is_some_and(|loaded| Arc::ptr_eq(loaded, &tree));
+            next.kind == kind && is_loaded
+        };
+        if let Some(request) = next.take_if(is_for_tree) {
+            ended_goals.push((request, report));
+        }
+    }
+
     /// Ends a stopping session when all its goals and jobs have stopped, or at its deadline. Returns the next goal.
     pub(super) fn end_stopped_session(&mut self, now: Time) -> Option<Request> {
         let NavigationState::Stopping { deadline, .. } = &self.state else {
@@ -251,16 +280,18 @@ impl Navigator {
             let goals = world.unsettled().into_iter();
             goals.chain(self.jobs.give_up()).chain(unhandled).collect()
         };
-        let (session, tree, report, mut next, mut ended_goals) =
+        // A notice may have arrived after the last reading. A goal is settled only after its notice has arrived.
+        self.resources.begin(now);
+        self.end_waiting_if_canceled();
+        let (session, report, next, ended_goals) =
             match std::mem::replace(&mut self.state, NavigationState::Idle) {
                 NavigationState::Stopping {
                     session,
-                    tree,
                     report,
                     next,
                     ended_goals,
                     ..
-                } => (session, tree, report, next, ended_goals),
+                } => (session, report, next, ended_goals),
                 other => {
                     self.state = other;
                     return None;
@@ -268,20 +299,6 @@ impl Navigator {
             };
         if let Some(heartbeat) = &self.heartbeat {
             heartbeat.goal_has_stopped();
-        }
-        // The notice of another client's cancel may have arrived after the last reading. A goal is settled only after its notice has
-        // arrived.
-        self.resources.begin(now);
-        let canceled = self.resources.get::<World>().and_then(World::take_canceled);
-        if let (Some(failure), Some(tree)) = (&canceled, &tree) {
-            let report = self.abort_queued(session.kind(), tree, failure);
-            let is_for_tree = |next: &mut Request| {
-                let is_loaded = next.tree.loaded().is_some_and(|loaded| Arc::ptr_eq(loaded, tree));
-                next.kind == session.kind() && is_loaded
-            };
-            if let Some(request) = next.take_if(is_for_tree) {
-                ended_goals.push((request, report));
-            }
         }
         let kind = session.kind();
         let mut report = report.with_still_active(kind, &still_active);

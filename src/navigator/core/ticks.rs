@@ -15,6 +15,7 @@ impl Navigator {
     pub fn poll(&mut self, now: Time) -> bool {
         if !self.is_running() {
             self.resources.begin(now);
+            self.end_waiting_if_canceled();
         }
         let has_new_goal = self.start_next_goal(now);
         // A halt is for the next goal too, so it comes first: code of a leaf may have blocked this thread since its request.
