@@ -3,15 +3,18 @@
 
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::NavigatorKind::{self, ThroughPoses, ToPose};
 use super::Options;
 use super::goal::NavigationId;
 use super::goal::TerminalStatus::{self, Aborted, Canceled, Succeeded};
+use super::heartbeat::Heartbeat;
 use super::replaced_goal_tests::{Delays, with_servers};
 use super::test_harness::{Rig, load, registry};
-use crate::bt::{HaltOrder, TreeDef};
+use crate::bt::{HaltOrder, HaltReason, TreeDef};
 use crate::goal::GoalId;
+use crate::job::JobRegistry;
 use crate::msg::Pose;
 use crate::msg::action::{BackUp, ComputePathThroughPoses, ComputePathToPose, FollowPath, Spin, Wait};
 use crate::msg::service::{ClearEntireCostmap, ClearEntireCostmapResponse};
@@ -30,7 +33,11 @@ fn driving_rig() -> Rig {
 }
 
 fn driving_rig_with(settings: Settings) -> Rig {
-    let mut rig = with_servers(Rig::with(settings, Options::default()), Delays::default());
+    driving(Rig::with(settings, Options::default()))
+}
+
+fn driving(rig: Rig) -> Rig {
+    let mut rig = with_servers(rig, Delays::default());
     rig.bench.action::<FollowPath>("follow_path", |_| Plan::endless());
     rig.bench.action::<Spin>("spin", |_| Plan::endless());
     rig.bench.action::<BackUp>("backup", |_| Plan::endless());
@@ -396,7 +403,7 @@ fn assert_second_does_not_drive(rig: &mut Rig, first: TerminalStatus, case: &dyn
         .collect();
     assert_eq!(ends, [(1, first), (2, Aborted)], "{case:?}");
     assert!(
-        reports[1].1.error_message.contains(CANCELED),
+        reports[1].1.error_message.contains("another client"),
         "{case:?}: {reports:?}"
     );
     assert_eq!((moves(rig), is_moving(rig)), (1, false), "{case:?}");
@@ -523,13 +530,48 @@ fn a_tree_whose_cancel_node_stops_the_goal_of_a_halted_leaf_goes_on() {
     }
 }
 
+/// Drives with a tree whose Cancel node has sent its request, answered after `cancel_delay` (milliseconds), when another
+/// client cancels the goal. A second navigation waits for its transform.
+fn open_cancel_node(text: &str, options: Options, cancel_delay: u64) -> Rig {
+    let tree = load(&registry(), text);
+    let mut rig = driving(Rig::with(Settings::default(), options));
+    // Only the first navigation comes to its Cancel node.
+    let mut waits = 0;
+    rig.bench.action::<Wait>("wait", move |_| {
+        waits += 1;
+        match waits {
+            1 => Plan::success().after(100),
+            _ => Plan::endless(),
+        }
+    });
+    start(&mut rig, 1, ToPose, &tree);
+    drive(&mut rig);
+    rig.goal_to(2, ToPose, "elsewhere", 1.0, &tree);
+    rig.bench.delay_cancels(cancel_delay);
+    while !rig
+        .bench
+        .order()
+        .iter()
+        .any(|what| what == "cancel to follow_path")
+    {
+        rig.ticks(1);
+    }
+    rig.bench.delay_cancels(cancel_delay.min(200));
+    rig.bench.foreign_cancel("follow_path");
+    rig
+}
+
+fn with_cancel_node(cancel_node: &str) -> String {
+    format!(
+        r#"<Parallel success_count="-1" failure_count="1">
+             {FOLLOW}<Sequence><Wait wait_duration="0.1"/>{cancel_node}</Sequence>
+           </Parallel>"#
+    )
+}
+
 #[test]
 fn g3_a_stop_that_an_open_cancel_node_hides_ends_the_goals_that_wait_for_it() {
-    let body = format!(
-        r#"<Parallel success_count="-1" failure_count="1">
-             {FOLLOW}<Sequence><Wait wait_duration="0.1"/><CancelControl/></Sequence>
-           </Parallel>"#
-    );
+    let body = with_cancel_node("<CancelControl/>");
     let halted_by_tree = format!("<Sequence>{PLAN}<Timeout msec=\"200\">{body}</Timeout></Sequence>");
     let halted_by_client = format!("<Sequence>{PLAN}{body}</Sequence>");
     for (text, status, cancel_delay) in [
@@ -537,30 +579,7 @@ fn g3_a_stop_that_an_open_cancel_node_hides_ends_the_goals_that_wait_for_it() {
         (&halted_by_client, Canceled, 200),
         (&halted_by_tree, Aborted, 200),
     ] {
-        let tree = load(&registry(), text);
-        let mut rig = driving_rig();
-        // Only the first navigation comes to its Cancel node.
-        let mut waits = 0;
-        rig.bench.action::<Wait>("wait", move |_| {
-            waits += 1;
-            match waits {
-                1 => Plan::success().after(100),
-                _ => Plan::endless(),
-            }
-        });
-        start(&mut rig, 1, ToPose, &tree);
-        drive(&mut rig);
-        rig.goal_to(2, ToPose, "elsewhere", 1.0, &tree);
-        rig.bench.delay_cancels(cancel_delay);
-        while !rig
-            .bench
-            .order()
-            .iter()
-            .any(|what| what == "cancel to follow_path")
-        {
-            rig.ticks(1);
-        }
-        rig.bench.foreign_cancel("follow_path");
+        let mut rig = open_cancel_node(text, Options::default(), cancel_delay);
         if status == Canceled {
             rig.ticks(1);
             cancel_first(&mut rig);
@@ -569,6 +588,48 @@ fn g3_a_stop_that_an_open_cancel_node_hides_ends_the_goals_that_wait_for_it() {
         }
         rig.ticks(5);
         assert_second_does_not_drive(&mut rig, status, &cancel_delay);
+    }
+}
+
+#[test]
+fn g3_a_stop_that_an_unanswered_cancel_node_hides_at_the_end_of_the_stop_ends_the_goals_that_wait_for_it() {
+    let tree = |cancel_node| format!("<Sequence>{PLAN}{}</Sequence>", with_cancel_node(cancel_node));
+    let patient = r#"<CancelControl server_timeout="20000"/>"#;
+    for (cancel_node, stop_timeout) in [("<CancelControl/>", 500), ("<CancelControl/>", 0), (patient, 500)] {
+        let options = Options {
+            stop_timeout: Duration::from_millis(stop_timeout),
+            ..Options::default()
+        };
+        let mut rig = open_cancel_node(&tree(cancel_node), options, 1_000_000);
+        rig.ticks(1);
+        cancel_first(&mut rig);
+        rig.ticks(5);
+        assert_second_does_not_drive(&mut rig, Canceled, &(cancel_node, stop_timeout));
+    }
+}
+
+#[test]
+fn g3_g8_a_halt_of_all_leaves_does_not_wait_for_the_answer_to_a_cancel_node() {
+    let text = format!(
+        "<Sequence>{PLAN}{}</Sequence>",
+        with_cancel_node("<CancelControl/>")
+    );
+    for is_halted_before in [false, true] {
+        let mut rig = open_cancel_node(&text, Options::default(), 400);
+        let heartbeat = Heartbeat::new();
+        rig.navigator.be_watched(heartbeat.clone(), JobRegistry::new());
+        rig.ticks(1);
+        if is_halted_before {
+            cancel_first(&mut rig);
+        }
+        heartbeat.overtake(HaltReason::GoalCanceled, rig.bench.halting());
+        rig.ticks(5);
+        let now = rig.now();
+        rig.navigator.end_if_overtaken(now);
+        rig.ticks(2);
+        let mut clients = [rig.report().0, rig.report().0];
+        clients.sort_unstable();
+        assert_eq!(clients, [1, 2], "{is_halted_before}");
     }
 }
 

@@ -212,8 +212,9 @@ impl World {
         self.waiting.clear();
     }
 
-    /// Forgets the requests of halted Cancel nodes. They may still cancel goals.
-    pub(super) fn forget_detached(&mut self) {
+    /// Forgets the requests of halted Cancel nodes: who cancelled a goal is decided without their answers. They may still
+    /// cancel goals.
+    pub(crate) fn forget_detached(&mut self) {
         let detached = self.waiting.extract_if(|_, progress| progress.is_detached);
         let detached: Vec<_> = detached
             .map(|(ticket, progress)| (ticket, progress.server))

@@ -109,6 +109,7 @@ impl Navigator {
             return false;
         };
         let NavigationState::Running(session) = &self.state else {
+            self.forget_cancel_nodes();
             return false;
         };
         let (reason, report) = match overtaking {
@@ -125,8 +126,18 @@ impl Navigator {
                 (HaltReason::GoalCanceled, report)
             }
         };
-        self.stop(reason, report, now);
+        self.stop_tree(reason, report, now);
+        self.forget_cancel_nodes();
+        self.poll(now);
         true
+    }
+
+    /// Ends the wait for the answers to halted Cancel nodes: after a halt of all leaves none comes, and the stop of a session
+    /// has a time limit. Then another client may have stopped the robot (guarantee G3).
+    fn forget_cancel_nodes(&mut self) {
+        if let Some(world) = self.resources.get::<World>() {
+            world.forget_detached();
+        }
     }
 
     /// Ends the wait for a stopping session: goals and jobs that have not stopped by now are reported.
@@ -282,6 +293,9 @@ impl Navigator {
         };
         // A notice may have arrived after the last reading. A goal is settled only after its notice has arrived.
         self.resources.begin(now);
+        if !settled {
+            self.forget_cancel_nodes();
+        }
         self.end_waiting_if_canceled();
         let (session, report, next, ended_goals) =
             match std::mem::replace(&mut self.state, NavigationState::Idle) {
