@@ -70,6 +70,12 @@ pub enum Command<P> {
     },
     /// A navigation begins. Its goals and calls are accepted.
     BeginSession,
+    /// The world has read the notice that somebody cancelled the goal of this activation ([`Notice::is_cancel`]). Until
+    /// then no goal of the world is sent. After what the tick that reads it halts.
+    ReadCancel {
+        /// The activation.
+        ticket: Ticket,
+    },
     /// Send a cancel request for all goals of any client, as Nav2's `Cancel*` nodes do. Goals that start later on the
     /// server wait for the answer, at most for the accept timeout: the request must not cancel them.
     ///
@@ -122,6 +128,7 @@ impl<P> Command<P> {
             | Self::Update { ticket, .. }
             | Self::Halt { ticket, .. }
             | Self::Detach { ticket, .. }
+            | Self::ReadCancel { ticket }
             | Self::Call { ticket, .. }
             | Self::CancelServer { ticket, .. } => *ticket = ticket.on(link),
             Self::HaltAll { .. }

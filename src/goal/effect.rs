@@ -154,6 +154,16 @@ impl<P> Notice<P> {
         }
     }
 
+    /// Whether somebody cancelled a goal, which its leaf has not requested. The world confirms that it has read such a
+    /// notice ([`Command::ReadCancel`](super::Command::ReadCancel)).
+    pub fn is_cancel(&self) -> bool {
+        match self {
+            Self::Canceling { .. } => true,
+            Self::Finished { outcome, .. } => outcome.is_cancel(),
+            Self::Accepted { .. } | Self::Feedback { .. } => false,
+        }
+    }
+
     /// The notice with the tickets of the world of its link. Goals of other worlds are left out.
     #[must_use]
     pub fn in_world(mut self) -> Self {

@@ -345,7 +345,9 @@ replaces, so a replaced goal that is *canceled* was cancelled by another client.
 the notice is for its navigation, not for the leaf. After navtree has cancelled a goal itself, the answer of the server
 shows who was first: if the only cancel of navtree comes too late (*terminated*), and the goal is *canceled*, then another
 client has cancelled it. So a goal that ends as *canceled* before this answer stays in Canceling until the answer is there,
-for `cancel_retry` at most. After a second cancel of navtree, a cancel of another client is not visible.
+for `cancel_retry` at most. After a second cancel of navtree, a cancel of another client is not visible. From the notice
+until the tree has read it, no goal of that tree is sent: a tick that does not know of the notice may start one, and an
+earlier one may wait for the cancelled goal.
 
 **Sending.** A goal request is sent after all events that have arrived by then were handled. A goal or a call that is halted
 before it was sent is never sent: it gets *withdrawn* instead of *halt* or *shut down*. If the server disappears before a

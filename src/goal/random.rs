@@ -84,6 +84,8 @@ enum RandomStep {
     Detach(u8),
     HaltAll,
     BeginSession,
+    /// The world reads the notices of cancels.
+    ReadCancels,
     Call(u8),
     CancelServer,
     Adopt,
@@ -131,6 +133,7 @@ fn random_step() -> impl Strategy<Value = RandomStep> {
         1 => any::<u8>().prop_map(RandomStep::Detach),
         1 => Just(RandomStep::HaltAll),
         2 => Just(RandomStep::BeginSession),
+        2 => Just(RandomStep::ReadCancels),
         1 => any::<u8>().prop_map(RandomStep::Call),
         1 => Just(RandomStep::CancelServer),
         1 => Just(RandomStep::Adopt),
@@ -147,6 +150,8 @@ struct Walk {
     now: Time,
     effects: Vec<Effect<u32>>,
     waiting: BTreeMap<Ticket, u32>,
+    /// The notices of cancels that the world has not read.
+    unread_cancels: BTreeSet<Ticket>,
     tickets: u64,
     goals: Vec<GoalId>,
     ended: BTreeSet<Ticket>,
@@ -162,6 +167,7 @@ impl Walk {
             now: Time::ZERO,
             effects: Vec::new(),
             waiting: BTreeMap::new(),
+            unread_cancels: BTreeSet::new(),
             tickets: 0,
             // One goal of another client, and one of an earlier run.
             goals: vec![GoalId([9; 16]), GoalIds::new(5, 2).next_id()],
@@ -203,9 +209,7 @@ impl Walk {
             RandomStep::Halt(choice) => {
                 let ticket = self.ticket(choice);
                 self.waiting.remove(&ticket);
-                // The tree drops earlier notices that have not left.
-                self.effects
-                    .retain(|effect| !matches!(effect, Effect::Notify(notice) if notice.ticket() == ticket));
+                self.drop_notices(&[ticket]);
                 Command::Halt {
                     ticket,
                     reason: HaltReason::Preempted,
@@ -218,14 +222,19 @@ impl Walk {
             RandomStep::HaltAll => {
                 let tickets = self.goal_tracker.open_tickets();
                 self.waiting.retain(|ticket, _| !tickets.contains(ticket));
-                self.effects.retain(
-                    |effect| !matches!(effect, Effect::Notify(notice) if tickets.contains(&notice.ticket())),
-                );
+                self.drop_notices(&tickets);
                 Command::HaltAll {
                     reason: HaltReason::GoalCanceled,
                 }
             }
             RandomStep::BeginSession => Command::BeginSession,
+            RandomStep::ReadCancels => {
+                for ticket in std::mem::take(&mut self.unread_cancels) {
+                    let command = Command::ReadCancel { ticket };
+                    self.goal_tracker.command(command, self.now, &mut self.effects);
+                }
+                return;
+            }
             RandomStep::Call(payload) => Command::Call {
                 ticket: self.new_ticket(),
                 server: SERVER,
@@ -259,6 +268,22 @@ impl Walk {
             RandomStep::Wire(choice, answer) => return self.answer(choice, answer),
         };
         self.goal_tracker.command(command, self.now, &mut self.effects);
+    }
+
+    /// The tree drops earlier notices for halted leaves that have not left. The world reads of their cancels all the same.
+    fn drop_notices(&mut self, halted: &[Ticket]) {
+        self.effects.retain_mut(|effect| {
+            let Effect::Notify(notice) = effect else {
+                return true;
+            };
+            let ticket = notice.ticket();
+            if !halted.contains(&ticket) {
+                return true;
+            }
+            let is_cancel = notice.is_cancel();
+            *notice = Notice::Canceling { ticket };
+            is_cancel
+        });
     }
 
     fn answer(&mut self, choice: u8, answer: Answer) {
@@ -336,6 +361,11 @@ impl Walk {
         for effect in self.effects.drain(..) {
             match effect {
                 Effect::SendGoal { goal, .. } => {
+                    if !self.unread_cancels.is_empty() {
+                        return Err(format!(
+                            "{goal} was sent by a world that has not read of a cancel"
+                        ));
+                    }
                     let live = live.iter().find(|live| live.goal == goal);
                     if live.is_none_or(|live| live.phase != Phase::Sent) {
                         return Err(format!("{goal} was sent, and is {live:?}"));
@@ -351,6 +381,9 @@ impl Walk {
                 }
                 Effect::Notify(notice) => {
                     let ticket = notice.ticket();
+                    if notice.is_cancel() {
+                        self.unread_cancels.insert(ticket);
+                    }
                     if let Notice::Canceling { .. } = notice {
                         continue;
                     }
@@ -444,11 +477,13 @@ proptest! {
                 continue;
             }
             world.carry_out();
-            if !world.waiting.is_empty() {
+            if !world.waiting.is_empty() && world.unread_cancels.is_empty() {
                 prop_assert!(world.goal_tracker.next_deadline().is_some(), "a leaf waits and nothing is due");
             }
         }
         // Without further events, every leaf gets its outcome, everything ends, and the counters agree.
+        world.carry_out();
+        world.step(RandomStep::ReadCancels);
         world.advance_time(Duration::from_secs(2));
         if !has_result_timeout {
             // Except that a goal which its server has accepted goes on until its leaf is halted.

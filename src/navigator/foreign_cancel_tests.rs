@@ -347,11 +347,9 @@ fn g3_a_cancel_of_another_client_counts_in_the_tick_that_halts_the_leaf() {
         let (client, report) = rig.report();
         assert_eq!((client, report.status), (1, Aborted));
         assert!(report.error_message.contains(CANCELED), "{report:?}");
-        assert_eq!(
-            (moves(&rig), is_moving(&rig)),
-            (2, false),
-            "Spin was sent in that tick"
-        );
+        // Spin is sent only if nothing has shown the cancel by then.
+        let moved = if status_delay == 0 { 1 } else { 2 };
+        assert_eq!((moves(&rig), is_moving(&rig)), (moved, false), "{status_delay}");
     }
 }
 

@@ -131,6 +131,7 @@ impl RecordedLink {
             // Not of the tree.
             Command::HaltAll { .. }
             | Command::BeginSession
+            | Command::ReadCancel { .. }
             | Command::Adopt { .. }
             | Command::AllowAdoption { .. }
             | Command::ShutDown { .. } => return,

@@ -53,8 +53,6 @@ pub struct ActionGoal {
     only_cancel: Option<CancelCode>,
     /// Whether another client or a Cancel node of the tree cancelled the goal.
     canceled_by_another: bool,
-    /// The time of that notice, if the goal was halted before.
-    navigation_told: Option<Time>,
     /// The remaining wait for an absent server, over all absences. A server that comes and goes must not delay a leaf
     /// forever.
     absent_left: Duration,
@@ -100,7 +98,6 @@ impl ActionGoal {
             canceled: false,
             only_cancel: None,
             canceled_by_another: false,
-            navigation_told: None,
             absent_left: options.absent_timeout,
             stop_left: Some(options.cancel_timeout),
             refusal_reported: false,
@@ -223,7 +220,7 @@ impl ActionGoal {
         if event.shows_the_goal() || matches!(event, GoalEvent::Status(status) if status.end().is_some()) {
             self.be_noted();
         }
-        self.note_cancel(event, now, steps);
+        self.note_cancel(event, steps);
         match self.phase {
             Phase::Queued => self.on_queued(event, now, steps),
             Phase::Absent => self.on_absent(event, now, steps),
@@ -249,7 +246,6 @@ impl ActionGoal {
             &mut self.stop_deadline,
             &mut self.give_up,
             &mut self.shut_down,
-            &mut self.navigation_told,
         ] {
             *time = time.map(|time| Time::from_nanos(time.as_nanos() - by.as_nanos() as u64));
         }

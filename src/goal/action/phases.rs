@@ -282,11 +282,12 @@ impl ActionGoal {
         }
     }
 
-    /// The goal is over, and the answer to its cancel will show who cancelled it, or has shown it.
+    /// The goal is over, and the answer to its cancel will show who cancelled it.
     fn on_canceled(&mut self, event: GoalEvent, now: Time) {
         match event {
-            GoalEvent::CancelAnswered { .. } => self.end_after_notice(now),
-            GoalEvent::ServerGone | GoalEvent::ShutDown { .. } => self.end(),
+            GoalEvent::CancelAnswered { .. } | GoalEvent::ServerGone | GoalEvent::ShutDown { .. } => {
+                self.end();
+            }
             GoalEvent::Deadline if self.is_due(now) => self.end(),
             _ => {}
         }

@@ -30,7 +30,7 @@ impl ActionGoal {
 
     /// Notes who cancelled the goal (G3). A server does not say that. It was another client or a Cancel node of the tree if
     /// this node has sent no cancel, or if its only cancel found the goal ended or canceling.
-    pub(super) fn note_cancel(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
+    pub(super) fn note_cancel(&mut self, event: GoalEvent, steps: &mut Vec<Step>) {
         if matches!(self.phase, Phase::Queued | Phase::Absent | Phase::Ended) {
             return;
         }
@@ -50,8 +50,6 @@ impl ActionGoal {
         let was_late = self.only_cancel == Some(CancelCode::GoalTerminated);
         if self.canceled && (self.cancels == 0 || was_late) && !self.canceled_by_another {
             self.canceled_by_another = true;
-            let is_halted = matches!(self.phase, Phase::CancelPending | Phase::Canceling);
-            self.navigation_told = is_halted.then_some(now);
             steps.push(Step::TellCanceling);
         }
     }
@@ -64,35 +62,17 @@ impl ActionGoal {
 
     /// Like [`Self::be_over`], for a goal that this node cancels. Another client may have cancelled it. Then the goal is
     /// tracked until the answer to the only cancel shows who has, for `cancel_retry` at most: until then, the session is
-    /// not over, and no goal is sent to the server. See also [`Self::end_after_notice`].
+    /// not over. The goal holds back the next goal on the server no longer than before.
     pub(super) fn be_over_after_cancel(&mut self, now: Time) {
-        self.terminal = true;
-        if self.canceled && self.cancels == 1 && self.only_cancel.is_none() && !self.canceled_by_another {
-            self.end_at(now + self.options.cancel_retry, now);
-        } else {
-            self.end_after_notice(now);
+        let held_back_until = self.stop_deadline;
+        let is_unknown = self.canceled && self.cancels == 1 && self.only_cancel.is_none();
+        let answered_by = now + self.options.cancel_retry;
+        let due = held_back_until.map_or(answered_by, |until| until.min(answered_by));
+        self.be_over();
+        if is_unknown && !self.canceled_by_another && self.shut_down.is_none() && due > now {
+            self.stop_deadline = held_back_until.map(|_| due);
+            self.enter(Phase::Canceling, Some(due));
         }
-    }
-
-    /// Ends a goal that is over. If its navigation has just been told that another client cancelled it, a goal that
-    /// waits for this one must not be sent before the tree was halted.
-    pub(super) fn end_after_notice(&mut self, now: Time) {
-        match self.navigation_told {
-            Some(told) if self.stop_deadline.is_some() => self.end_at(told + self.options.cancel_retry, now),
-            _ => self.end(),
-        }
-    }
-
-    /// Ends a goal that is over at a later time. It holds back the next goal no longer than before.
-    fn end_at(&mut self, time: Time, now: Time) {
-        let due = self.stop_deadline.map_or(time, |until| until.min(time));
-        if due <= now || self.shut_down.is_some() {
-            return self.end();
-        }
-        self.run_deadline = None;
-        self.give_up = None;
-        self.stop_deadline = self.stop_deadline.map(|_| due);
-        self.enter(Phase::Canceling, Some(due));
     }
 
     pub(super) fn finish_with(&mut self, end: TerminalStatus, steps: &mut Vec<Step>) {

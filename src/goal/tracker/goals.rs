@@ -156,11 +156,16 @@ impl<P> GoalTracker<P> {
             (OutcomeKind::ResultLost | OutcomeKind::Ended(_), _) => Outcome::ResultLost,
         };
         let updates = self.leaves.remove(&ticket).map_or(0, |leaf| leaf.applied);
-        out.push(Effect::Notify(Notice::Finished {
+        let notice = Notice::Finished {
             ticket,
             updates,
             outcome,
-        }));
+        };
+        if notice.is_cancel() {
+            self.notify_of_cancel(notice, out);
+        } else {
+            out.push(Effect::Notify(notice));
+        }
         // Stops the other goals of the activation: a goal that the failed update should have replaced.
         for other in self.goals_in_order(|entry| entry.ticket == Some(ticket)) {
             let left_behind = self
@@ -184,7 +189,7 @@ impl<P> GoalTracker<P> {
                 self.finish(newest, OutcomeKind::CanceledByAnother, None, now, out);
                 self.withdraw_or(newest, GoalEvent::Halt, now, out);
             }
-            None => out.push(Effect::Notify(Notice::Canceling { ticket })),
+            None => self.notify_of_cancel(Notice::Canceling { ticket }, out),
         }
     }
 

@@ -11,12 +11,12 @@ mod queue;
 mod rig;
 mod unsent;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::{
     ActionGoal, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalIncident, GoalOptions,
-    IncidentKind, Notice, Outcome, ServerId, ServiceCall, Ticket, WireEvent,
+    IncidentKind, LinkId, Notice, Outcome, Phase, ServerId, ServiceCall, Ticket, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 use adoption::Adoption;
@@ -46,6 +46,9 @@ pub struct GoalTracker<P> {
     ended: VecDeque<Ended>,
     /// Goals that were given up and may be executing. They are cancelled again when there is a new chance.
     lost: VecDeque<Lost>,
+    /// Activations whose world was told that somebody cancelled their goal, and has not read it. No goal of that world is
+    /// sent meanwhile: its tree does not know that another client may have stopped the robot (G3).
+    unread_cancels: BTreeSet<Ticket>,
     /// Whether goals of an earlier run may be cancelled.
     may_adopt: bool,
     shut_down: Option<Time>,
@@ -178,6 +181,7 @@ impl<P> GoalTracker<P> {
             servers: BTreeMap::new(),
             ended: VecDeque::new(),
             lost: VecDeque::new(),
+            unread_cancels: BTreeSet::new(),
             may_adopt: false,
             shut_down: None,
             is_halted: false,
@@ -217,6 +221,9 @@ impl<P> GoalTracker<P> {
                 }
             }
             Command::BeginSession => self.is_halted = false,
+            Command::ReadCancel { ticket } => {
+                self.unread_cancels.remove(&ticket);
+            }
             Command::Detach { ticket, reason } => {
                 if let Some(call) = self.calls.get_mut(&ticket) {
                     call.halted.get_or_insert(reason);
@@ -326,7 +333,10 @@ impl<P> GoalTracker<P> {
 
     /// The next time to call [`GoalTracker::advance`]. `None` if nothing has a deadline.
     pub fn next_deadline(&self) -> Option<Time> {
-        let goals = self.goals.values().filter_map(|entry| entry.goal.next_deadline());
+        // The end of its wait for other goals does not count for a goal that waits for its world.
+        let is_due = |entry: &&Entry<P>| entry.goal.phase() != Phase::Queued || !self.awaits_reading(entry);
+        let goals = self.goals.values().filter(is_due);
+        let goals = goals.filter_map(|entry| entry.goal.next_deadline());
         let calls = self.calls.values().filter_map(|call| call.call.next_deadline());
         let may_adopt = |server: &&Server| self.may_adopt && server.present;
         let left = self.servers.values().filter(may_adopt);
@@ -445,6 +455,37 @@ impl<P> GoalTracker<P> {
             outcome: refusal,
         }));
         false
+    }
+
+    /// Whether a goal that was not sent waits until its world has read of a cancel.
+    fn awaits_reading(&self, entry: &Entry<P>) -> bool {
+        let is_unsent = matches!(entry.goal.phase(), Phase::Queued | Phase::Absent);
+        is_unsent
+            && entry
+                .ticket
+                .is_some_and(|ticket| self.has_unread_cancel(ticket.link()))
+    }
+
+    /// Whether a world was told of a cancel and has not read it.
+    fn has_unread_cancel(&self, link: LinkId) -> bool {
+        self.unread_cancels.iter().any(|unread| unread.link() == link)
+    }
+
+    /// Sends a notice, which the world has to read before a goal of it is sent.
+    fn notify_of_cancel(&mut self, notice: Notice<P>, out: &mut Vec<Effect<P>>) {
+        self.unread_cancels.insert(notice.ticket());
+        out.push(Effect::Notify(notice));
+    }
+
+    /// The world of a link is gone: halts what it has left.
+    pub fn unlink(&mut self, link: LinkId, now: Time, out: &mut Vec<Effect<P>>) {
+        self.unread_cancels.retain(|unread| unread.link() != link);
+        let reason = HaltReason::Replaced;
+        for ticket in self.open_tickets() {
+            if ticket.link() == link {
+                self.command(Command::Halt { ticket, reason }, now, out);
+            }
+        }
     }
 
     fn next_order(&mut self) -> u64 {

@@ -92,8 +92,13 @@ impl<P> GoalTracker<P> {
         let held_back = self.held_back_until(server, now);
         for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() == Phase::Absent)
         {
+            let awaits_reading = self
+                .goals
+                .get(&goal)
+                .is_some_and(|entry| self.awaits_reading(entry));
             let event = match held_back {
                 Some(until) => GoalEvent::Requeue { until },
+                None if awaits_reading => GoalEvent::Requeue { until: now },
                 None => GoalEvent::ServerBack,
             };
             self.apply(goal, event, None, now, out);
@@ -113,6 +118,9 @@ impl<P> GoalTracker<P> {
             let Some(entry) = self.goals.get(&goal) else {
                 continue;
             };
+            if self.awaits_reading(entry) {
+                continue;
+            }
             let over = entry.goal.queued_until().is_none_or(|until| until <= now);
             let free = self.held_back_until(entry.server, now).is_none();
             if over || free {
@@ -133,6 +141,9 @@ impl<P> GoalTracker<P> {
             .map(|(ticket, _)| *ticket)
             .collect();
         for ticket in waiting {
+            if self.has_unread_cancel(ticket.link()) {
+                continue;
+            }
             let Some(leaf) = self.leaves.get_mut(&ticket) else {
                 continue;
             };
@@ -192,7 +203,8 @@ mod tests {
     use super::super::rig::{Rig, options};
     use crate::bt::HaltReason;
     use crate::goal::{
-        CancelCode, Command, GoalId, GoalOptions, GoalStatus, TerminalStatus, Ticket, UpdatePolicy, WireEvent,
+        CancelCode, Command, GoalId, GoalOptions, GoalStatus, LinkId, ServerId, TerminalStatus, Ticket,
+        UpdatePolicy, WireEvent,
     };
 
     const NOTHING: [&str; 0] = [];
@@ -228,39 +240,85 @@ mod tests {
         }
     }
 
+    /// Another client cancels the goal of a halted leaf, and the next goal waits for it.
     #[test]
-    fn g3_a_goal_that_waits_for_one_that_another_client_cancelled_is_not_sent_before_its_halt() {
-        let terminated = |rig: &mut Rig, goal| rig.cancel_answer(goal, 1, CancelCode::GoalTerminated);
+    fn g3_no_goal_is_sent_before_the_world_has_read_that_another_client_has_cancelled_one() {
         type Events = fn(&mut Rig, GoalId);
-        let ends: [Events; 2] = [
-            |rig, goal| rig.result(goal, TerminalStatus::Canceled),
-            |rig, goal| rig.status(&[(goal, GoalStatus::Canceled)]),
+        let terminated: Events = |rig, goal| rig.cancel_answer(goal, 1, CancelCode::GoalTerminated);
+        let canceling: Events = |rig, goal| rig.status(&[(goal, GoalStatus::Canceling)]);
+        let result: Events = |rig, goal| rig.result(goal, TerminalStatus::Canceled);
+        let canceled: Events = |rig, goal| rig.status(&[(goal, GoalStatus::Canceled)]);
+        // Before the halt of the leaf, and after it.
+        let orders: [(&[Events], &[Events]); 6] = [
+            (&[canceling], &[result]),
+            (&[canceling], &[canceled]),
+            (&[], &[terminated, result]),
+            (&[], &[terminated, canceled]),
+            (&[], &[result, terminated]),
+            (&[], &[canceled, terminated]),
         ];
-        for end in ends {
-            for is_answer_first in [true, false] {
-                for is_halted in [true, false] {
-                    let mut rig = Rig::new();
-                    let (first, goal) = rig.start_accepted(1);
-                    rig.halt(first);
-                    let second = rig.start(2);
-                    if is_answer_first {
-                        terminated(&mut rig, goal);
-                    }
-                    end(&mut rig, goal);
-                    if !is_answer_first {
-                        terminated(&mut rig, goal);
-                    }
-                    let effects = rig.take_effects();
-                    assert_eq!(effects.last().unwrap(), "notify canceling");
-                    if is_halted {
-                        rig.halt(second);
-                    }
-                    rig.advance(50);
-                    let sent: &[&str] = if is_halted { &[] } else { &["send 2"] };
-                    assert_eq!(rig.take_effects(), sent);
+        for (before, after) in orders {
+            for is_halted in [true, false] {
+                let mut rig = Rig::new();
+                let (first, goal) = rig.start_accepted(1);
+                for event in before {
+                    event(&mut rig, goal);
                 }
+                rig.halt(first);
+                let second = rig.start(2);
+                for event in after {
+                    event(&mut rig, goal);
+                }
+                rig.advance(10_000);
+                let effects = rig.take_effects();
+                let told = effects.iter().filter(|effect| *effect == "notify canceling");
+                assert_eq!(told.count(), 1, "{effects:?}");
+                assert!(!effects.contains(&"send 2".to_owned()), "{effects:?}");
+                if is_halted {
+                    rig.halt(second);
+                }
+                rig.read_cancel(first);
+                let sent: &[&str] = if is_halted { &[] } else { &["send 2"] };
+                assert_eq!(rig.take_effects(), sent);
             }
         }
+    }
+
+    #[test]
+    fn g3_what_a_tick_starts_that_does_not_know_of_a_cancel_is_not_sent_before_its_world_has_read_it() {
+        let mut rig = Rig::new();
+        let (first, goal) = rig.start_accepted(1);
+        let (second, _) = rig.start_accepted(2);
+        // Another server is absent.
+        let server = ServerId(2);
+        rig.start_on(server, 3);
+        rig.result(goal, TerminalStatus::Canceled);
+        rig.effects.clear();
+        rig.update(second, 4);
+        let halted = rig.start(5);
+        let _ = rig.start(6);
+        rig.wire(WireEvent::ServerBack { server });
+        rig.advance(1_000);
+        assert_eq!(rig.take_effects(), NOTHING);
+        rig.halt(halted);
+        rig.read_cancel(first);
+        assert_eq!(rig.take_effects(), ["send 3", "send 6", "send 4"]);
+    }
+
+    #[test]
+    fn g3_a_world_does_not_wait_for_what_another_one_has_to_read() {
+        let mut rig = Rig::new();
+        let (_, goal) = rig.start_accepted(1);
+        rig.result(goal, TerminalStatus::Canceled);
+        rig.effects.clear();
+        rig.tickets = Ticket(0).on(LinkId(1)).0;
+        let _ = rig.start(2);
+        assert_eq!(rig.take_effects(), ["send 2"]);
+        // The first one has gone, and a new one has its number.
+        rig.goal_tracker.unlink(LinkId(0), rig.now, &mut Vec::new());
+        rig.tickets = 10;
+        let _ = rig.start(3);
+        assert_eq!(rig.take_effects(), ["send 3"]);
     }
 
     #[test]

@@ -84,17 +84,26 @@ impl Rig {
         self.now = until;
     }
 
-    pub(super) fn start_with(&mut self, payload: u32, options: GoalOptions) -> Ticket {
+    fn start_goal(&mut self, server: ServerId, payload: u32, options: GoalOptions) -> Ticket {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
         self.command(Command::Start {
             ticket,
-            server: SERVER,
+            server,
             leaf: Arc::from("tree/leaf"),
             payload,
             options,
         });
         ticket
+    }
+
+    pub(super) fn start_with(&mut self, payload: u32, options: GoalOptions) -> Ticket {
+        self.start_goal(SERVER, payload, options)
+    }
+
+    /// Starts a goal on another server.
+    pub(super) fn start_on(&mut self, server: ServerId, payload: u32) -> Ticket {
+        self.start_goal(server, payload, options())
     }
 
     pub(super) fn start(&mut self, payload: u32) -> Ticket {
@@ -115,6 +124,11 @@ impl Rig {
             ticket,
             reason: HaltReason::Preempted,
         });
+    }
+
+    /// The world reads the notice that somebody cancelled the goal of an activation.
+    pub(super) fn read_cancel(&mut self, ticket: Ticket) {
+        self.command(Command::ReadCancel { ticket });
     }
 
     pub(super) fn accept(&mut self, goal: GoalId) {

@@ -88,12 +88,7 @@ impl World {
 
     /// The navigation learns from this notice that another client cancelled a goal.
     pub(super) fn record_told_cancel(&mut self, notice: &Notice<u8>) {
-        if let Notice::Canceling { .. }
-        | Notice::Finished {
-            outcome: Outcome::Canceled(_) | Outcome::CanceledByAnother,
-            ..
-        } = notice
-        {
+        if notice.is_cancel() {
             if self.used_faults.foreign_cancels == 0 {
                 self.violation = Some("the navigation was told of a cancel that nobody has requested");
             }

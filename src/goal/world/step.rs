@@ -45,13 +45,18 @@ impl World {
                     self.finished.insert(ticket, Duration::ZERO);
                     // The tree drops earlier notices for this ticket, after the navigation has looked at them.
                     let effects = std::mem::take(&mut self.effects);
+                    let mut has_read_cancel = false;
                     for effect in effects {
                         match effect {
                             Effect::Notify(notice) if notice.ticket() == ticket => {
                                 self.record_told_cancel(&notice);
+                                has_read_cancel |= notice.is_cancel();
                             }
                             effect => self.effects.push(effect),
                         }
+                    }
+                    if has_read_cancel {
+                        self.command(Command::ReadCancel { ticket });
                     }
                     self.command(Command::Halt {
                         ticket,
@@ -295,7 +300,15 @@ impl World {
         input(&mut self.goal_tracker, &mut self.effects);
         if !self.has_delayed_effects {
             let out = std::mem::take(&mut self.effects);
+            let read = out.iter().filter_map(|effect| match effect {
+                Effect::Notify(notice) if notice.is_cancel() => Some(notice.ticket()),
+                _ => None,
+            });
+            let read: Vec<_> = read.collect();
             self.apply_effects(out);
+            for ticket in read {
+                self.command(Command::ReadCancel { ticket });
+            }
         }
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Outbox {
     /// The cancels and what belongs to them; with the old order, only those of Cancel nodes.
     cancels: Vec<Outgoing>,
     others: Vec<Outgoing>,
+    /// Confirmations that notices of cancels were read. They leave last: what this tick halts is not sent because of them.
+    readings: Vec<Outgoing>,
     /// The number of nodes whose halt is running.
     halts: u32,
     /// Empty between two calls.
@@ -52,6 +54,12 @@ impl Outbox {
     /// Adds the request of a Cancel node.
     pub(super) fn cancel(&mut self, request: Command<Payload>) {
         self.cancels.push(Outgoing::Command(request));
+    }
+
+    /// Adds the confirmation that the notice of a cancel was read.
+    pub(super) fn read_cancel(&mut self, ticket: Ticket) {
+        self.readings
+            .push(Outgoing::Command(Command::ReadCancel { ticket }));
     }
 
     /// Adds a message.
@@ -117,6 +125,7 @@ impl Outbox {
     pub(super) fn end_tick(&mut self, link: &mut dyn Link) {
         send(&mut self.cancels, &mut self.commands, link);
         send(&mut self.others, &mut self.commands, link);
+        send(&mut self.readings, &mut self.commands, link);
         // A halt that panicked has no end.
         self.halts = 0;
     }
@@ -167,6 +176,7 @@ impl Outgoing {
             | Command::Detach { .. }
             | Command::HaltAll { .. }
             | Command::BeginSession
+            | Command::ReadCancel { .. }
             | Command::Adopt { .. }
             | Command::AllowAdoption { .. }
             | Command::ShutDown { .. } => false,

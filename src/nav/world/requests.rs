@@ -233,6 +233,9 @@ impl World {
 
     pub(super) fn take_notice(&mut self, notice: Notice<Payload>) {
         let ticket = notice.ticket();
+        if notice.is_cancel() {
+            self.outbox.read_cancel(ticket);
+        }
         let Some(progress) = self.waiting.get_mut(&ticket) else {
             self.take_notice_of_halted(ticket, &notice);
             return;

@@ -88,6 +88,7 @@ impl Link for ReplayLink {
                 Command::Halt { ticket, .. } | Command::Detach { ticket, .. } => script.halt(ticket),
                 Command::HaltAll { .. }
                 | Command::BeginSession
+                | Command::ReadCancel { .. }
                 | Command::Adopt { .. }
                 | Command::AllowAdoption { .. }
                 | Command::ShutDown { .. } => {}

@@ -197,12 +197,7 @@ impl Owner {
             }
             Input::Unlink(id) => {
                 self.links.remove(&id);
-                let reason = HaltReason::Replaced;
-                let open = self.goal_tracker.open_tickets().into_iter();
-                for ticket in open.filter(|ticket| ticket.link() == id) {
-                    let halt = Command::Halt { ticket, reason };
-                    self.goal_tracker.command(halt, now, &mut self.effects);
-                }
+                self.goal_tracker.unlink(id, now, &mut self.effects);
                 return true;
             }
             Input::Send(send) => {
