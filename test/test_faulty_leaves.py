@@ -1,9 +1,11 @@
 """G8: a leaf that panics or hangs ends only its goal: the robot stops, and the node continues or shuts down."""
 
 import pytest
+from lifecycle_msgs.msg import Transition
 from std_msgs.msg import Empty
 from support.fixtures import tree
 from support.graph import wait_for
+from support.lifecycle import LifecycleClient
 
 FAULTY = """<root BTCPP_format="4">
   <BehaviorTree ID="Faulty">
@@ -77,6 +79,47 @@ def test_g8_hanging_leaf_is_reported_and_delays_no_shutdown(faulty):
     assert seconds < 3.0
     assert_stopped(stack)
     assert goal.result()[0] == "ABORTED"
+
+
+@pytest.mark.alone
+def test_g8_client_learns_at_a_shutdown_with_a_hanging_leaf_that_the_robot_has_not_stopped(faulty):
+    stack, goal = faulty("Hangs")
+    stack.node.wait_for_line("leaf `arm` has blocked the tick thread for")
+    stack.robot.controller.behaviour.stop_delay = 5.0
+    stack.node.interrupt()
+    status, result = goal.result(5.0)
+    assert (status, result.error_code) == ("ABORTED", 9003), result.error_msg
+    assert "while a leaf blocked the tick thread; not known to have stopped in time: " in result.error_msg
+    assert "follow_path: goal of FollowPath" in result.error_msg
+    assert stack.robot.controller.executing() == 1
+    wait_for(lambda: stack.robot.executing() == 0, 10.0, "every goal to end")
+
+
+@pytest.mark.alone
+def test_g8_client_gets_its_result_at_a_deactivation_although_a_leaf_hangs(faulty):
+    stack, goal = faulty("Hangs")
+    stack.node.wait_for_line("leaf `arm` has blocked the tick thread for")
+    node = LifecycleClient(stack)
+    assert node.change(Transition.TRANSITION_DEACTIVATE)
+    status, result = goal.result(5.0)
+    assert status == "ABORTED"
+    assert result.error_msg == "the node was deactivated while a leaf blocked the tick thread"
+    assert_stopped(stack)
+    # A goal would wait without end.
+    assert not node.change(Transition.TRANSITION_ACTIVATE)
+    stack.node.wait_for_line("not activated: the tick thread has not ended the last deactivation")
+
+
+def test_node_is_active_again_when_the_leaf_that_blocked_its_deactivation_has_returned(faulty):
+    stack, goal = faulty("Dawdles")
+    stack.node.wait_for_line("leaf `arm` has blocked the tick thread for")
+    node = LifecycleClient(stack)
+    assert node.change(Transition.TRANSITION_DEACTIVATE)
+    assert goal.result()[0] == "ABORTED"
+    assert_stopped(stack)
+    assert node.change(Transition.TRANSITION_ACTIVATE)
+    stack.robot.controller.behaviour.duration = 0.1
+    assert stack.navigation.send(1.0, 0.0).result()[0] == "SUCCEEDED"
 
 
 def test_goal_is_cancelled_although_a_leaf_hangs(faulty):

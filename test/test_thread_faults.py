@@ -139,7 +139,8 @@ def test_g8_result_of_a_shutdown_that_cannot_send_does_not_say_that_the_goal_nev
     stack.node.interrupt()
     status, result = goal.result(10.0)
     assert status == "ABORTED"
-    assert result.error_msg.endswith("if it started, the robot may still move"), stack.node.output
+    assert "if it started, the robot may still move; not known to have stopped in time: " in result.error_msg
+    assert "goal of FollowPath" in result.error_msg, stack.node.output
     # The guardian sends the cancel that the node could not send.
     wait_for(lambda: stack.robot.executing() == 0, 20.0, "every goal to end")
 
@@ -158,6 +159,21 @@ def test_g8_exit_code_tells_of_a_thread_that_fails_during_a_shutdown(fail):
     assert stack.node.wait(10.0)[0] == 1, stack.node.output
     status, result = goal.result(5.0)
     assert (status, result.error_msg) == ("ABORTED", "the node shut down after its tick thread had ended")
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(1600)
+def test_g8_client_learns_after_a_fault_of_the_tick_thread_that_the_robot_has_not_stopped(fail):
+    def brake_slowly(stack):
+        stack.robot.controller.behaviour.stop_delay = 5.0
+
+    stack, goal = fail("tick", before=brake_slowly)
+    assert stack.node.wait(10.0)[0] == 1, stack.node.output
+    status, result = goal.result(5.0)
+    assert (status, result.error_code) == ("ABORTED", 9003), result.error_msg
+    assert "its tick thread had ended; not known to have stopped in time: follow_path: goal of" in result.error_msg
+    assert "replaced by a newer goal" not in stack.node.output
+    wait_for(lambda: stack.robot.executing() == 0, 10.0, "every goal to end")
 
 
 @pytest.mark.timeout(1600)

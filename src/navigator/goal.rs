@@ -144,6 +144,10 @@ impl NavigationResult {
     }
 }
 
+/// Text for a result while the thread that sends goals has not handled all that the tree has asked for.
+pub(super) const UNHANDLED: &str =
+    "the last requests of the tree have not been handled: goals may have been sent and not cancelled";
+
 /// The feedback of an active goal.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Feedback {

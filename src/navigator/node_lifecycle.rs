@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Handle, TreeLibrary, Unacknowledged, halt_without_ticks, plugins};
+use super::node::UnansweredClients;
+use super::{Handle, Pending, TreeLibrary, Unacknowledged, halt_without_ticks, plugins};
 use crate::bt::HaltReason;
 use crate::job::JobRegistry;
 use crate::ros::lifecycle::{LifecycleState, Transition, TransitionResult};
@@ -28,6 +29,9 @@ pub(crate) struct NodeLifecycle {
     pub(crate) endpoints: Endpoints,
     pub(crate) earlier_goals: Option<EarlierGoals>,
     pub(crate) jobs: JobRegistry,
+    pub(crate) clients: UnansweredClients,
+    /// The halt of a deactivation that the tick thread did not acknowledge.
+    pub(crate) unfinished_halt: Option<Pending<()>>,
     /// The heartbeat for a lifecycle manager; `None` if its period is zero.
     pub(crate) bond: Option<Bond>,
 }
@@ -49,6 +53,15 @@ impl LifecycleHandler for NodeLifecycle {
                 TransitionResult::Success
             }
             Transition::Activate => {
+                let halt = self.unfinished_halt.as_ref().map(Pending::try_wait);
+                if halt == Some(Err(Unacknowledged::NotYet)) {
+                    tracing::error!(
+                        "not activated: the tick thread has not ended the last deactivation, perhaps because a leaf blocks \
+                         it; restart the node, or try again when the leaf has returned"
+                    );
+                    return TransitionResult::Failure;
+                }
+                self.unfinished_halt = None;
                 self.navigator.open();
                 self.goal_tracker.set_active(true);
                 self.earlier_goals = EarlierGoals::search(&self.endpoints);
@@ -86,6 +99,16 @@ impl LifecycleHandler for NodeLifecycle {
                         Unacknowledged::Never => "has ended",
                     };
                     tracing::error!("the tick thread {thread}: goals and jobs are cancelled without it");
+                }
+                // If the thread has ended, the node shuts down, and answers its clients then.
+                if outcome == Err(Unacknowledged::NotYet) {
+                    let end = match transition {
+                        Transition::ShutDown => "shut down",
+                        _ => "deactivated",
+                    };
+                    let reason = format!("the node was {end} while a leaf blocked the tick thread");
+                    self.clients.abort(&reason);
+                    self.unfinished_halt = Some(halted);
                 }
                 // Waits for its thread, so it comes after the robot has stopped.
                 self.earlier_goals = None;

@@ -477,10 +477,10 @@ impl<P> GoalTracker<P> {
         out.push(Effect::Notify(notice));
     }
 
-    /// The world of a link is gone: halts what it has left.
+    /// The world of a link is gone, with the thread of its tree: halts what it has left.
     pub fn unlink(&mut self, link: LinkId, now: Time, out: &mut Vec<Effect<P>>) {
         self.unread_cancels.retain(|unread| unread.link() != link);
-        let reason = HaltReason::Replaced;
+        let reason = HaltReason::ShuttingDown;
         for ticket in self.open_tickets() {
             if ticket.link() == link {
                 self.command(Command::Halt { ticket, reason }, now, out);

@@ -6,7 +6,7 @@ use super::trees::drop_tree;
 use super::{NavigationState, Navigator};
 use crate::bt::{HaltReason, Resource, Time, TreeDef};
 use crate::nav::{LeafFailure, World};
-use crate::navigator::goal::{NavigationError, NavigationId, NavigationResult, Request};
+use crate::navigator::goal::{NavigationError, NavigationId, NavigationResult, Request, UNHANDLED};
 use crate::navigator::goal_log;
 use crate::navigator::goal_queue::ArrivalNumber;
 use crate::navigator::heartbeat::{CancelRequest, Overtaking};
@@ -328,10 +328,6 @@ impl Navigator {
         next
     }
 }
-
-/// Text for a result while the thread that sends goals has not handled all that the tree has asked for.
-const UNHANDLED: &str =
-    "the last requests of the tree have not been handled: goals may have been sent and not cancelled";
 
 /// The result of a goal that ends because the node is deactivated, or because the process ends.
 fn stopped(reason: HaltReason) -> NavigationResult {

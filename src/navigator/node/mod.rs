@@ -6,6 +6,7 @@ mod process;
 mod recordings;
 mod servers;
 mod shutdown;
+mod unanswered_clients;
 
 use std::io;
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ use checks::Checks;
 use earlier_run::EarlierRun;
 use recordings::Recorder;
 use servers::Servers;
+pub(crate) use unanswered_clients::UnansweredClients;
 
 /// Time limit for calls to the node's thread at start.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -184,7 +186,8 @@ impl Setup {
 struct Node {
     _monitors: Box<dyn Send>,
     from_ticks: GoalTrackerHandle,
-    servers: Option<Servers>,
+    servers: Option<Arc<Servers>>,
+    clients: UnansweredClients,
     ticks: TickThread,
     /// Ends after the ticks, so that it gets all records.
     recorder: Option<Recorder>,
@@ -285,11 +288,13 @@ impl Node {
             records: recorder.as_ref().map(Recorder::records),
         };
         let monitors = (setup.monitors)(&node_handles, parameters.diagnostics_period, &parameters.monitor)?;
-        let lifecycle = serve_lifecycle(&ros, &parameters, &node_handles, endpoints, jobs.clone())?;
+        let clients = UnansweredClients::new(goal_tracker.handle(), &jobs);
+        let lifecycle = serve_lifecycle(&ros, &parameters, &node_handles, endpoints, clients.clone())?;
         let mut node = Self {
             _monitors: monitors,
             from_ticks,
             servers: None,
+            clients,
             ticks,
             recorder,
             jobs,
@@ -301,7 +306,9 @@ impl Node {
         };
         setup.check()?;
         // First active, then visible: a client that sees the actions may use them.
-        node.servers = Some(node.serve(&parameters)?);
+        let servers = Arc::new(node.serve(&parameters)?);
+        node.clients.are_served_by(&servers);
+        node.servers = Some(servers);
         if let Some(recorder) = &node.recorder {
             recorder.serve(&node.ros)?;
         }
@@ -398,7 +405,7 @@ fn serve_lifecycle(
     parameters: &Parameters,
     handles: &NodeHandles,
     endpoints: Endpoints,
-    jobs: JobRegistry,
+    clients: UnansweredClients,
 ) -> Result<Lifecycle, StartError> {
     // Goals are refused until the node is active.
     handles.ticks.shut();
@@ -414,7 +421,9 @@ fn serve_lifecycle(
         goal_tracker: handles.goal_tracker.clone(),
         endpoints,
         earlier_goals: None,
-        jobs,
+        jobs: handles.jobs.clone(),
+        clients,
+        unfinished_halt: None,
         bond: prepare_bond(ros, parameters)?,
     };
     let lifecycle = Lifecycle::serve(ros.handle(), ros.clock(), life)?;

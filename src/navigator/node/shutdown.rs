@@ -82,9 +82,6 @@ impl Node {
             std::thread::sleep(Duration::from_millis(2));
         }
         let is_over = is_over();
-        for job in self.jobs.give_up() {
-            tracing::error!("job still running at the end of the node: {job}");
-        }
         // The tick thread has answered its clients. Goals that are just being accepted, goals of a tree that is blocked by
         // a leaf, and results behind a send that the middleware blocks, must not wait for it.
         let reason = match halted.try_wait() {
@@ -93,13 +90,9 @@ impl Node {
             Err(Unacknowledged::NotYet) => "the node shut down while a leaf blocked the tick thread",
             Err(Unacknowledged::Never) => "the node shut down after its tick thread had ended",
         };
-        if let Some(servers) = &self.servers {
-            if let Some(server) = &servers.to_pose {
-                server.abort_active(reason);
-            }
-            if let Some(server) = &servers.through_poses {
-                server.abort_active(reason);
-            }
+        self.clients.abort(reason);
+        for job in self.jobs.give_up() {
+            tracing::error!("job still running at the end of the node: {job}");
         }
         let fault = fault.or_else(|| self.fault());
         if let Some(fault) = &fault {

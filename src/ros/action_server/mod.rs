@@ -186,12 +186,11 @@ impl<A: ServedAction> ActionServer<A> {
         self.shared.table().active()
     }
 
-    /// Aborts all goals that have not ended. For the end of a process, when the threads that execute the goals can no
-    /// longer be reached.
-    pub fn abort_active(&self, message: &str) {
+    /// Aborts all goals that have not ended. For the case that the threads that execute the goals can not be reached.
+    pub fn abort_active(&self, result: impl Fn() -> A::Result) {
         for goal in self.active() {
             // If the goal has ended meanwhile, it has its result.
-            let _ = self.shared.abort(goal, message);
+            let _ = self.shared.finish(goal, TerminalStatus::Aborted, result());
         }
     }
 }

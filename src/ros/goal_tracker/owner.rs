@@ -10,7 +10,7 @@ use super::handle::GoalTrackerHandle;
 use super::input::Input;
 use super::panics::{Actions, LeftGoals, guarded};
 use super::publishers::Publishers;
-use crate::bt::{HaltReason, Time};
+use crate::bt::Time;
 use crate::fault;
 use crate::goal::{
     AbandonedGoals, Command, Effect, GoalIds, GoalOptions, GoalTracker, LinkId, Phase, ServerId, WireEvent,
