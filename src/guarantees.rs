@@ -106,7 +106,8 @@ const GUARANTEES: [Guarantee; 11] = [
         title: "Ticks keep time",
         text: "Tick n is due at start + n × period, by a monotonic clock or by simulated time. There is no drift and no burst \
                to catch up. Ticks that were missed are counted. With `tick_on_event`, an event brings an additional tick; \
-               the others stay.",
+               the others stay. The time in which the process does not run, because it is stopped or gets no processor \
+               for more than 0.7 s, does not count.",
         kept_in: &[
             "src/navigator/schedule.rs",
             "src/navigator/missed_ticks.rs",

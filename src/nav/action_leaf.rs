@@ -246,8 +246,11 @@ impl<N: ActionNode> ActionLeaf<N> {
             && let Some(Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected) = &outcome
         {
             if is_canceled_by_another {
-                // No update drives a robot again that another client has stopped.
-                outcome = Some(Outcome::CanceledByAnother);
+                // No update drives a robot again that another client has stopped. A failure stays one, also with
+                // `canceled_is_success`.
+                if let Some(Outcome::Succeeded(_)) = &outcome {
+                    outcome = Some(Outcome::CanceledByAnother);
+                }
             } else if let Some(payload) = cx.state::<GoalState<N>>().sent.clone() {
                 return self.send_again(cx, payload);
             }

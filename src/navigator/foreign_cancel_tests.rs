@@ -16,7 +16,9 @@ use crate::bt::{HaltOrder, HaltReason, TreeDef};
 use crate::goal::GoalId;
 use crate::job::JobRegistry;
 use crate::msg::Pose;
-use crate::msg::action::{BackUp, ComputePathThroughPoses, ComputePathToPose, FollowPath, Spin, Wait};
+use crate::msg::action::{
+    BackUp, ComputePathThroughPoses, ComputePathToPose, ComputePathToPoseResult, FollowPath, Spin, Wait,
+};
 use crate::msg::service::{ClearEntireCostmap, ClearEntireCostmapResponse};
 use crate::nav::Settings;
 use crate::nav::testing::Plan;
@@ -302,6 +304,45 @@ fn with_canceled_is_success_only_a_goal_that_ends_cancelled_is_a_success() {
     assert_eq!(ends_with(|rig| rig.bench.remove_server("follow_path")), 0);
 }
 
+#[test]
+fn with_canceled_is_success_a_goal_that_fails_while_it_is_cancelled_is_no_success_because_of_a_new_path() {
+    let text = format!(
+        r#"<Sequence>
+             <PipelineSequence><RateController hz="10">{PLAN}</RateController>{FOLLOW}</PipelineSequence>
+             {SPIN}
+           </Sequence>"#
+    );
+    let mut rig = driving_rig_with(Settings {
+        canceled_is_success: true,
+        ..Settings::default()
+    });
+    rig.bench
+        .action::<FollowPath>("follow_path", |_| Plan::abort(105).after(400).stop_after(3_000));
+    let mut x = 0.0;
+    rig.bench
+        .action::<ComputePathToPose>("compute_path_to_pose", move |_| {
+            x += 1.0;
+            let path = crate::msg::Path::through(
+                crate::msg::Header::in_frame("map"),
+                [Pose::default(), Pose::planar(x, 0.0, 0.0)],
+            );
+            let result = ComputePathToPoseResult {
+                path: Arc::new(path),
+                ..Default::default()
+            };
+            Plan::result(result).after(20)
+        });
+    start(&mut rig, 1, ToPose, &load(&registry(), &text));
+    drive(&mut rig);
+    rig.ticks(2);
+    rig.bench.foreign_cancel("follow_path");
+    rig.ticks(100);
+    let (_, report) = rig.report();
+    assert_eq!((report.status, moves(&rig)), (Aborted, 1));
+    let cause = "FollowPath::5 (FollowPath) failed: FAILED_TO_MAKE_PROGRESS (105)";
+    assert!(report.error_message.contains(cause), "{report:?}");
+}
+
 /// Another client cancels the goal after the next tick has received its notices, and before the GoalTracker gets the
 /// commands of that tick.
 fn cancel_during_the_next_tick(rig: &mut Rig) {
@@ -446,6 +487,36 @@ fn g3_a_stop_that_the_answer_to_a_cancel_shows_ends_the_goals_that_wait_for_it()
         rig.bench.delay_commands(0);
         rig.ticks(1);
         assert_second_does_not_drive(&mut rig, Canceled, &cancel_delay);
+    }
+}
+
+#[test]
+fn g3_a_stop_that_is_seen_between_two_navigations_ends_the_goals_that_wait() {
+    let tree = plan_and_follow("only");
+    for (status_delay, is_during_a_tick) in [(5, false), (5, true), (20, false), (20, true)] {
+        let mut rig = driving(Rig::with(
+            Settings::default(),
+            Options {
+                stop_timeout: Duration::ZERO,
+                ..Options::default()
+            },
+        ));
+        rig.bench
+            .action::<FollowPath>("follow_path", |_| Plan::endless().stop_after(6));
+        rig.bench.delay_statuses(status_delay);
+        start(&mut rig, 1, ToPose, &tree);
+        drive(&mut rig);
+        rig.goal_to(2, ToPose, "elsewhere", 1.0, &tree);
+        rig.ticks(10);
+        if is_during_a_tick {
+            cancel_during_the_next_tick(&mut rig);
+        } else {
+            rig.bench.foreign_cancel("follow_path");
+        }
+        cancel_first(&mut rig);
+        rig.bench.delay_commands(0);
+        rig.ticks(10);
+        assert_second_does_not_drive(&mut rig, Canceled, &(status_delay, is_during_a_tick));
     }
 }
 

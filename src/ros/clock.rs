@@ -12,6 +12,8 @@ use crate::msg::Stamp;
 /// to the wall clock (guarantee G10). With `use_sim_time`, it advances with `/clock` and stops while `/clock` stops.
 /// Deadlines of the network do not stop in a paused simulation, because an answer can be lost then too: the GoalTracker
 /// and all waits for a halt always use [`Clock::steady`].
+///
+/// Neither counts the time in which the process does not run: see [`RunningTime`].
 #[derive(Clone, Debug)]
 pub struct Clock {
     inner: Arc<Inner>,
@@ -20,7 +22,41 @@ pub struct Clock {
 #[derive(Debug)]
 struct Inner {
     start: Instant,
+    running: Mutex<RunningTime>,
     state: Mutex<ClockState>,
+}
+
+/// The time in which the process ran. A stopped process (SIGSTOP, a debugger, a paused container) or one that gets no
+/// processor finds its deadlines over when it goes on, and handles the messages that arrived in time some milliseconds later.
+/// A timeout that did not happen would fail a navigation, and a recovery would move a robot that another client has
+/// stopped (guarantee G3). So this time does not count, and the clock stands still until those messages are handled.
+#[derive(Debug, Default)]
+struct RunningTime {
+    /// The last reading of the monotonic clock, and of this one. In nanoseconds.
+    monotonic: u64,
+    time: u64,
+    /// What is not counted.
+    skipped: u64,
+    /// The part of it that [`Clock::take_pause`] has not returned.
+    pause: Duration,
+}
+
+impl RunningTime {
+    /// The process did not run if nobody has read the clock for this long: a node reads it every 0.5 s or more often.
+    const PAUSE: u64 = 700_000_000;
+    /// Messages that had arrived were handled 1 to 28 ms after the end of a pause.
+    const STANDSTILL: u64 = 100_000_000;
+
+    fn at(&mut self, monotonic: u64) -> u64 {
+        let gap = monotonic - self.monotonic;
+        if gap > Self::PAUSE {
+            self.skipped += gap + Self::STANDSTILL;
+            self.pause += Duration::from_nanos(gap);
+        }
+        self.monotonic = monotonic;
+        self.time = self.time.max(monotonic.saturating_sub(self.skipped));
+        self.time
+    }
 }
 
 /// The source and the state of the trees' time. All fields are under one lock, held for an addition: if values from
@@ -88,6 +124,7 @@ impl Clock {
         Self {
             inner: Arc::new(Inner {
                 start: Instant::now(),
+                running: Mutex::default(),
                 state: Mutex::new(ClockState {
                     simulated,
                     simulation: 0,
@@ -160,9 +197,21 @@ impl Clock {
         !state.simulated || state.has_first_message
     }
 
-    /// The monotonic clock, with and without `use_sim_time`.
+    /// The monotonic clock, with and without `use_sim_time`. Whoever waits for a deadline reads it at least every 0.5 s.
     pub fn steady(&self) -> Time {
-        Time::from_nanos(u64::try_from(self.inner.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        let mut running = self.running();
+        // Under the lock, so readings are in order.
+        let monotonic = u64::try_from(self.inner.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Time::from_nanos(running.at(monotonic))
+    }
+
+    /// How long the process has not run since the last call.
+    pub fn take_pause(&self) -> Duration {
+        std::mem::take(&mut self.running().pause)
+    }
+
+    fn running(&self) -> MutexGuard<'_, RunningTime> {
+        self.inner.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The ROS time for stamps: the system's or the simulation's.
@@ -226,6 +275,20 @@ mod tests {
             sec: seconds,
             nanosec: 0,
         }
+    }
+
+    #[test]
+    fn g3_time_in_which_the_process_does_not_run_does_not_count() {
+        let mut running = RunningTime::default();
+        let mut at = |milliseconds: u64| running.at(milliseconds * 1_000_000) / 1_000_000;
+        assert_eq!([at(500), at(1_000), at(1_700)], [500, 1_000, 1_700], "it is idle");
+        // It is stopped for 5 s, and stands still for 0.1 s.
+        assert_eq!(
+            [at(6_700), at(6_750), at(6_800), at(6_810)],
+            [1_700, 1_700, 1_700, 1_710]
+        );
+        assert_eq!([at(7_500), at(8_201), at(8_301)], [2_400, 2_400, 2_400]);
+        assert_eq!(running.pause, Duration::from_millis(5_000 + 701));
     }
 
     #[test]

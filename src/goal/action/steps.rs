@@ -29,7 +29,7 @@ impl ActionGoal {
     }
 
     /// Notes who cancelled the goal (G3). A server does not say that. It was another client or a Cancel node of the tree if
-    /// this node has sent no cancel, or if its only cancel found the goal ended or canceling.
+    /// this node has sent no cancel, or if its only cancel was refused, or found the goal ended or canceling.
     pub(super) fn note_cancel(&mut self, event: GoalEvent, steps: &mut Vec<Step>) {
         if matches!(self.phase, Phase::Queued | Phase::Absent | Phase::Ended) {
             return;
@@ -41,14 +41,18 @@ impl ActionGoal {
             // After a second cancel, the order in which they arrived is not known.
             GoalEvent::CancelAnswered {
                 attempt: 1,
-                code: code @ (CancelCode::None | CancelCode::GoalTerminated),
+                code: code @ (CancelCode::None | CancelCode::Rejected | CancelCode::GoalTerminated),
             } if self.cancels == 1 => {
                 self.only_cancel.get_or_insert(code);
             }
             _ => {}
         }
-        let was_late = self.only_cancel == Some(CancelCode::GoalTerminated);
-        if self.canceled && (self.cancels == 0 || was_late) && !self.canceled_by_another {
+        let is_by_another = match (self.cancels, self.only_cancel) {
+            (0, _) | (_, Some(CancelCode::GoalTerminated)) => true,
+            (cancels, Some(CancelCode::Rejected)) => cancels == 1,
+            _ => false,
+        };
+        if self.canceled && is_by_another && !self.canceled_by_another {
             self.canceled_by_another = true;
             steps.push(Step::TellCanceling);
         }

@@ -910,4 +910,26 @@ mod tests {
         assert_eq!(rig.take_effects(), ["notify Succeeded(9)"]);
         rig.assert_idle();
     }
+
+    #[test]
+    fn g3_a_goal_whose_only_cancel_was_refused_was_cancelled_by_another_client() {
+        let refused = || {
+            let mut rig = Rig::new();
+            let (ticket, goal) = rig.start_accepted(1);
+            rig.halt(ticket);
+            rig.cancel_answer(goal, 1, CancelCode::Rejected);
+            assert_eq!(rig.take_effects(), ["cancel #1", "CancelRefused"]);
+            (rig, goal)
+        };
+        let (mut rig, goal) = refused();
+        rig.status(&[(goal, GoalStatus::Canceling)]);
+        assert_eq!(rig.take_effects(), ["notify canceling"]);
+        rig.result(goal, TerminalStatus::Canceled);
+        rig.assert_idle();
+        // The second cancel may have been accepted.
+        let (mut rig, goal) = refused();
+        rig.advance(50);
+        rig.status(&[(goal, GoalStatus::Canceling)]);
+        assert_eq!(rig.take_effects(), ["cancel #2"]);
+    }
 }

@@ -70,6 +70,8 @@ pub struct Navigator {
     log: ChangeLog,
     /// The result of the last navigation.
     last_end: Option<(NavigatorKind, NavigationResult)>,
+    /// The kind and the tree of the last session, until the next one begins.
+    ended: Option<(NavigatorKind, Arc<TreeDef>)>,
     log_topic: Option<TopicId>,
     heartbeat: Option<Heartbeat>,
     recorder: Option<NavigationRecorder>,
@@ -103,6 +105,7 @@ impl Navigator {
             queue: GoalQueue::default(),
             log: ChangeLog::default(),
             last_end: None,
+            ended: None,
             log_topic: None,
             heartbeat: None,
             recorder: None,

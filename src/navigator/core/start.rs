@@ -198,6 +198,7 @@ impl Navigator {
             return;
         };
         self.current = request.kind;
+        self.ended = None;
         if let Some(heartbeat) = &self.heartbeat {
             // The watchdog has stopped the leaves of the session before, not those of this one.
             heartbeat.begin_session();

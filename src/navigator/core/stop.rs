@@ -244,11 +244,14 @@ impl Navigator {
     /// Ends the goals that wait for the stopping session if another client has stopped the robot: they were accepted before
     /// the stop. Called as soon as the node learns of it: a goal that is accepted later drives.
     pub(super) fn end_waiting_if_canceled(&mut self) {
-        let NavigationState::Stopping { session, tree, .. } = &self.state else {
-            return;
+        let stopped = match &self.state {
+            NavigationState::Stopping { session, tree, .. } => {
+                tree.clone().map(|tree| (session.kind(), tree))
+            }
+            NavigationState::Idle => self.ended.clone(),
+            NavigationState::Running(_) => None,
         };
-        let Some(tree) = tree.clone() else { return };
-        let kind = session.kind();
+        let Some((kind, tree)) = stopped else { return };
         let canceled = self.resources.get::<World>().and_then(World::take_canceled);
         let Some(failure) = canceled else { return };
         let report = self.abort_queued(kind, &tree, &failure);
@@ -297,15 +300,16 @@ impl Navigator {
             self.forget_cancel_nodes();
         }
         self.end_waiting_if_canceled();
-        let (session, report, next, ended_goals) =
+        let (session, report, next, ended_goals, tree) =
             match std::mem::replace(&mut self.state, NavigationState::Idle) {
                 NavigationState::Stopping {
                     session,
                     report,
                     next,
                     ended_goals,
+                    tree,
                     ..
-                } => (session, report, next, ended_goals),
+                } => (session, report, next, ended_goals, tree),
                 other => {
                     self.state = other;
                     return None;
@@ -315,6 +319,7 @@ impl Navigator {
             heartbeat.goal_has_stopped();
         }
         let kind = session.kind();
+        self.ended = tree.map(|tree| (kind, tree));
         let mut report = report.with_still_active(kind, &still_active);
         if let Some(recorder) = &mut self.recorder {
             report = recorder.end(&session, report, now);

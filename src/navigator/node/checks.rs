@@ -8,13 +8,14 @@ use crate::fault;
 use crate::navigator::Watchdog;
 use crate::navigator::stalled_threads::StalledThreads;
 use crate::record::FlightRecorder;
-use crate::ros::{GoalTrackerHandle, RosHandle};
+use crate::ros::{Clock, GoalTrackerHandle, RosHandle};
 
 /// Checks that are due this soon are made at once: a process with many robots wakes once for all of them.
 const TOLERANCE: Duration = Duration::from_millis(20);
 
 /// The checks of one robot. They never wait for the threads that they check.
 pub(super) struct Checks {
+    clock: Clock,
     pub(super) ros: RosHandle,
     pub(super) goal_tracker: GoalTrackerHandle,
     /// The guardian has a list of the goals: it cancels them if the process is aborted while it runs.
@@ -29,6 +30,7 @@ pub(super) struct Checks {
 
 impl Checks {
     pub(super) fn new(
+        clock: Clock,
         ros: RosHandle,
         goal_tracker: GoalTrackerHandle,
         is_guarded: bool,
@@ -36,7 +38,11 @@ impl Checks {
         recorder: Option<FlightRecorder>,
     ) -> Self {
         let now = Instant::now();
+        // The start may take long.
+        clock.steady();
+        clock.take_pause();
         Self {
+            clock,
             ros,
             goal_tracker,
             is_guarded,
@@ -76,6 +82,13 @@ impl Checks {
         let checked = catch_unwind(AssertUnwindSafe(|| {
             fault::point_of("watchdog");
             let has_guardian = self.is_guarded && has_guardian;
+            self.clock.steady();
+            let pause = self.clock.take_pause();
+            if !pause.is_zero() {
+                tracing::warn!(
+                    "the process did not run for {pause:.1?}: it was stopped, or got no processor"
+                );
+            }
             self.stalled_threads
                 .check(&self.ros, &self.goal_tracker, has_guardian);
             self.watchdog.check();

@@ -243,6 +243,7 @@ impl Node {
             recorder.take_log_of(ros.handle());
         }
         let checks = Checks::new(
+            ros.clock().clone(),
             ros.handle().clone(),
             goal_tracker.handle().clone(),
             is_guarded,

@@ -39,15 +39,23 @@ impl<T> Pending<T> {
         })
     }
 
-    /// Waits for the acknowledgement.
+    /// Waits for the acknowledgement. The time in which the process does not run does not count.
     ///
     /// # Errors
     /// [`Unacknowledged`].
     pub fn wait(&self, patience: Duration) -> Result<T, Unacknowledged> {
-        self.0.recv_timeout(patience).map_err(|error| match error {
-            RecvTimeoutError::Timeout => Unacknowledged::NotYet,
-            RecvTimeoutError::Disconnected => Unacknowledged::Never,
-        })
+        const SLICE: Duration = Duration::from_millis(100);
+        let mut left = patience;
+        loop {
+            let slice = left.min(SLICE);
+            left -= slice;
+            match self.0.recv_timeout(slice) {
+                Ok(acknowledgement) => return Ok(acknowledgement),
+                Err(RecvTimeoutError::Disconnected) => return Err(Unacknowledged::Never),
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(Unacknowledged::NotYet),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 }
 

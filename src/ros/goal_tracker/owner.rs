@@ -29,6 +29,9 @@ use crate::ros::{Clock, PendingRequests, RosHandle};
 /// batch should have room for all leaves halted in one tick, because the list of goals is published after each batch.
 const BATCH: usize = 256;
 
+/// The clock must be read this often; see [`Clock::steady`].
+const MAX_WAIT: Duration = Duration::from_millis(500);
+
 /// The number of unanswered requests from which on a warning is logged.
 const MANY: usize = 100;
 
@@ -89,7 +92,7 @@ impl Owner {
                 Some(due) => {
                     // A deadline that is still due after it was handled must not cause a busy loop.
                     let left = due.since(self.clock.steady()).max(Duration::from_micros(500));
-                    inputs.recv_timeout(left)
+                    inputs.recv_timeout(left.min(MAX_WAIT))
                 }
             };
             let next = match first {
