@@ -180,6 +180,11 @@ impl Provenance {
         }
     }
 
+    /// Whether an entry is based on the newest values of the sources. False if this is not certain.
+    pub(crate) fn is_entry_current(&self, blackboard: &Blackboard, slot: SlotId) -> bool {
+        !self.is_renewed || self.current.get(&slot) == Some(&blackboard.entry(slot).sequence())
+    }
+
     /// Records that a running node has read its entries again.
     pub(crate) fn read_again(&mut self, blackboard: &Blackboard, node: u32) {
         if self.is_renewed && self.reads_current(blackboard, node) {

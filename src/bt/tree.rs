@@ -163,6 +163,16 @@ impl Tree {
             .is_some_and(|provenance| provenance.is_current(status))
     }
 
+    /// Whether an entry of the main tree is based on the values that were written at [`Tree::renew_sources`], if it was
+    /// called in this run. False if this is not certain.
+    pub fn is_entry_current(&self, key: &str) -> bool {
+        let Some(provenance) = &self.run.provenance else {
+            return true;
+        };
+        let slot = self.find(ScopeId::ROOT, key);
+        slot.is_none_or(|slot| provenance.is_entry_current(&self.run.blackboard, slot))
+    }
+
     /// Sets the seed of the random numbers; 0 by default. Give each of several trees its own seed:
     /// [`instance_seed`](super::instance_seed).
     pub fn set_seed(&mut self, seed: u64) {

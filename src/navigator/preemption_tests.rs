@@ -46,6 +46,7 @@ impl Rig {
             client: Box::new(Client {
                 number,
                 reports: self.clients.clone(),
+                distances: self.listeners.clone(),
             }),
         };
         let now = self.now();

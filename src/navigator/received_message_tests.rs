@@ -55,6 +55,7 @@ impl Rig {
             client: Box::new(Client {
                 number,
                 reports: self.clients.clone(),
+                distances: self.listeners.clone(),
             }),
         };
         self.navigator.goal(request, now);

@@ -40,16 +40,10 @@ impl RecordedRig {
         let bench = bench();
         let link = RecordedLink::new(bench.link(), stream.clone());
         let world = World::new(Box::new(link), settings);
-        let (clients, reports) = channel();
         let mut navigator = Navigator::new(world, options);
         navigator.record(NavigationRecorder::new(stream, None, DiskState::default()));
         Self {
-            rig: Rig {
-                navigator,
-                bench,
-                clients,
-                reports,
-            },
+            rig: Rig::of(bench, navigator),
             distributor,
             recorder: Recorder::new(Limits::default()),
             done: Vec::new(),

@@ -622,3 +622,46 @@ fn a_service_call_or_message_with_the_goal_does_not_restart_the_tree() {
         assert_eq!(waits, [2; 4], "{ask}");
     }
 }
+
+#[test]
+fn feedback_never_gives_the_distance_to_the_goal_that_was_replaced() {
+    let smooth = r#"<SmoothPath unsmoothed_path="{path}" smoothed_path="{path}"/>"#;
+    for xml in [
+        format!("<Sequence>{PLAN}{FOLLOW}</Sequence>"),
+        format!("<Sequence>{PLAN}{smooth}{FOLLOW}</Sequence>"),
+        format!(
+            r#"<PipelineSequence><RateController hz="5"><Sequence>{PLAN}{smooth}</Sequence></RateController>{FOLLOW}
+                 </PipelineSequence>"#
+        ),
+    ] {
+        let tree = load(&registry(), &xml);
+        for after in 1..40 {
+            let mut rig = rig(Delays::default());
+            rig.bench
+                .action::<FollowPath>("follow_path", |_| Plan::success().after(1_000));
+            let stand = |rig: &mut Rig, ticks| {
+                for _ in 0..ticks {
+                    rig.bench
+                        .transform("map", "base_link", Pose::planar(0.8, 0.0, 0.0));
+                    rig.ticks(1);
+                }
+            };
+            stand(&mut rig, 1);
+            rig.goal_to(1, ToPose, "map", 1.0, &tree);
+            stand(&mut rig, after);
+            rig.goal_to(2, ToPose, "map", 50.0, &tree);
+            stand(&mut rig, 150);
+            let distances: Vec<_> = rig
+                .distances
+                .try_iter()
+                .filter(|(client, _)| *client == 2)
+                .collect();
+            assert!(distances.len() > 10, "{after} {xml}");
+            // The path of 50 m begins at the origin.
+            assert!(
+                distances.iter().all(|(_, left)| *left > 49.0),
+                "{after} {xml}: {distances:?}"
+            );
+        }
+    }
+}

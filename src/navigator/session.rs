@@ -106,7 +106,9 @@ impl Session {
     pub(crate) fn send_feedback(&mut self, tree: &Tree, options: &Options, robot: &Robot, now: Time) {
         // As in Nav2, there is no feedback without a pose.
         let Some(pose) = &robot.pose else { return };
-        let path = blackboard_io::path(tree, options);
+        // A planner that works while the goal is replaced writes a path to the replaced goal.
+        let is_to_goal = tree.is_entry_current(&options.path_key);
+        let path = blackboard_io::path(tree, options).filter(|_| is_to_goal);
         let goal = self.poses.0.last().map(|goal| &goal.pose.position);
         let distance = feedback::distance_remaining(path.as_deref(), &pose.pose.position, goal);
         self.client.feedback(&Feedback {

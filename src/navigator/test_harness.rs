@@ -18,6 +18,8 @@ use crate::xml::Loader;
 pub(super) struct Client {
     pub(super) number: u8,
     pub(super) reports: Sender<(u8, NavigationResult)>,
+    /// The remaining distances of its feedback.
+    pub(super) distances: Sender<(u8, f64)>,
 }
 
 impl ClientGoal for Client {
@@ -25,7 +27,9 @@ impl ClientGoal for Client {
         GoalId([self.number; 16])
     }
 
-    fn feedback(&mut self, _: &Feedback) {}
+    fn feedback(&mut self, feedback: &Feedback) {
+        let _ = self.distances.send((self.number, feedback.distance_remaining));
+    }
 
     fn finish(self: Box<Self>, report: NavigationResult) {
         let _ = self.reports.send((self.number, report));
@@ -109,6 +113,8 @@ pub(super) struct Rig {
     pub(super) navigator: Navigator,
     pub(super) clients: Sender<(u8, NavigationResult)>,
     pub(super) reports: Receiver<(u8, NavigationResult)>,
+    pub(super) listeners: Sender<(u8, f64)>,
+    pub(super) distances: Receiver<(u8, f64)>,
 }
 
 pub(super) fn bench() -> Bench {
@@ -125,6 +131,7 @@ pub(super) fn request(number: u8, tree: &Arc<TreeDef>, reports: &Sender<(u8, Nav
         client: Box::new(Client {
             number,
             reports: reports.clone(),
+            distances: channel().0,
         }),
     }
 }
@@ -145,12 +152,20 @@ impl Rig {
     pub(super) fn with(settings: Settings, options: Options) -> Self {
         let bench = bench();
         let world = World::new(bench.link(), settings);
+        Self::of(bench, Navigator::new(world, options))
+    }
+
+    /// A navigator with the link of this bench.
+    pub(super) fn of(bench: Bench, navigator: Navigator) -> Self {
         let (clients, reports) = channel();
+        let (listeners, distances) = channel();
         Self {
-            navigator: Navigator::new(world, options),
+            navigator,
             bench,
             clients,
             reports,
+            listeners,
+            distances,
         }
     }
 
