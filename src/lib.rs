@@ -47,6 +47,7 @@ mod robot_name;
 mod rooms_tests;
 #[cfg(feature = "ros")]
 pub mod ros;
+mod running_wait;
 #[cfg(test)]
 mod shared_trees;
 pub mod sim;

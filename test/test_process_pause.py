@@ -106,3 +106,20 @@ def test_no_leaf_is_blamed_for_a_deactivation_that_took_long(stack_factory):
     assert (status, result.error_code) == ("ABORTED", 0), result.error_msg
     assert result.error_msg == "the node was deactivated: activate it and send the goal again"
     assert stack.graph.result(deactivated, 10, "the deactivation").success
+
+
+@pytest.mark.timeout(60)
+def test_no_leaf_is_blamed_for_a_shutdown_that_took_long(stack_factory):
+    stack = stack_factory()
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.stop_delay = None, 0.5
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    stack.node.interrupt()
+    wait_for(lambda: controller.seen("cancel"), 10, "the cancel")
+    with stopped(stack, 6.0):
+        wait_for(lambda: not controller.executing(), 10, "the robot to stop")
+    status, result = goal.result()
+    assert (status, result.error_code) == ("ABORTED", 0), result.error_msg
+    assert result.error_msg == "the navigator was stopped: shutting down"
+    assert stack.node.wait(10.0)[0] == 0, stack.node.output

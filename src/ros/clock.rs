@@ -32,6 +32,8 @@ struct Inner {
 /// stopped (guarantee G3). So this time does not count, and the clock stands still until those messages are handled.
 #[derive(Debug, Default)]
 struct RunningTime {
+    /// See [`Clock::skip_pauses`].
+    skips_pauses: bool,
     /// The last reading of the monotonic clock, and of this one. In nanoseconds.
     monotonic: u64,
     time: u64,
@@ -39,22 +41,26 @@ struct RunningTime {
     skipped: u64,
     /// The part of it that [`Clock::take_pause`] has not returned.
     pause: Duration,
+    /// The number of pauses.
+    pauses: u64,
 }
 
 impl RunningTime {
-    /// The process did not run if nobody has read the clock for this long: a node reads it every 0.5 s or more often.
+    /// The process did not run if nobody has read the clock for this long.
     const PAUSE: u64 = 700_000_000;
     /// Messages that had arrived were handled 1 to 28 ms after the end of a pause.
     const STANDSTILL: u64 = 100_000_000;
 
     fn at(&mut self, monotonic: u64) -> u64 {
         let gap = monotonic - self.monotonic;
-        if gap > Self::PAUSE {
+        if self.skips_pauses && gap > Self::PAUSE {
             self.skipped += gap + Self::STANDSTILL;
             self.pause += Duration::from_nanos(gap);
+            self.pauses += 1;
         }
         self.monotonic = monotonic;
-        self.time = self.time.max(monotonic.saturating_sub(self.skipped));
+        // One nanosecond more each time: what happens in the standstill keeps its order.
+        self.time = (self.time + 1).max(monotonic.saturating_sub(self.skipped));
         self.time
     }
 }
@@ -69,6 +75,8 @@ struct ClockState {
     /// Messages count from the second on after `use_sim_time` was set: the first one tells the simulation's time, not
     /// how much time has passed. A recording begins decades after zero.
     has_first_message: bool,
+    /// The number of pauses of the process at the last message.
+    pauses: u64,
     /// The time of trees under `use_sim_time`, in nanoseconds. Steps back are not subtracted: after a recording starts
     /// over or a simulation is reset, timers of a tree must not wait for the duration of the last run.
     tree_time: u64,
@@ -129,6 +137,7 @@ impl Clock {
                     simulated,
                     simulation: 0,
                     has_first_message: false,
+                    pauses: 0,
                     tree_time: 0,
                     offset: 0,
                     due_steps: DueSteps::default(),
@@ -197,12 +206,19 @@ impl Clock {
         !state.simulated || state.has_first_message
     }
 
-    /// The monotonic clock, with and without `use_sim_time`. Whoever waits for a deadline reads it at least every 0.5 s.
+    /// The monotonic clock, with and without `use_sim_time`.
     pub fn steady(&self) -> Time {
         let mut running = self.running();
         // Under the lock, so readings are in order.
         let monotonic = u64::try_from(self.inner.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Time::from_nanos(running.at(monotonic))
+    }
+
+    /// From now on, the time in which the process does not run does not count. The caller reads [`Clock::steady`] every 0.5 s
+    /// from now on; so does whoever waits for one of its deadlines.
+    pub fn skip_pauses(&self) {
+        self.steady();
+        self.running().skips_pauses = true;
     }
 
     /// How long the process has not run since the last call.
@@ -248,7 +264,11 @@ impl Clock {
         let nanoseconds = stamp.as_nanos();
         let mut state = self.state();
         let is_set_back = state.simulated && state.has_first_message && nanoseconds < state.simulation;
-        if state.has_first_message {
+        // The simulation went on while the process did not run.
+        self.steady();
+        let pauses = self.running().pauses;
+        let has_paused = std::mem::replace(&mut state.pauses, pauses) != pauses;
+        if state.has_first_message && !has_paused {
             let advance = nanoseconds.saturating_sub(state.simulation);
             state.tree_time = state
                 .tree_time
@@ -279,7 +299,10 @@ mod tests {
 
     #[test]
     fn g3_time_in_which_the_process_does_not_run_does_not_count() {
-        let mut running = RunningTime::default();
+        let mut running = RunningTime {
+            skips_pauses: true,
+            ..RunningTime::default()
+        };
         let mut at = |milliseconds: u64| running.at(milliseconds * 1_000_000) / 1_000_000;
         assert_eq!([at(500), at(1_000), at(1_700)], [500, 1_000, 1_700], "it is idle");
         // It is stopped for 5 s, and stands still for 0.1 s.
@@ -289,6 +312,30 @@ mod tests {
         );
         assert_eq!([at(7_500), at(8_201), at(8_301)], [2_400, 2_400, 2_400]);
         assert_eq!(running.pause, Duration::from_millis(5_000 + 701));
+    }
+
+    #[test]
+    fn what_happens_in_the_standstill_after_a_pause_keeps_its_order() {
+        let mut running = RunningTime {
+            skips_pauses: true,
+            ..RunningTime::default()
+        };
+        let [first, second] = [2_000_000_000, 2_000_500_000].map(|now| running.at(now));
+        assert!(first < second && second < 1_000, "{first} {second}");
+    }
+
+    #[test]
+    fn g3_a_pause_of_the_process_does_not_advance_simulated_time() {
+        let clock = Clock::new(true);
+        for second in 5..8 {
+            clock.take(seconds(second));
+        }
+        assert_eq!(clock.now(), Time::from_millis(2_000));
+        clock.running().pauses += 1;
+        clock.take(seconds(60));
+        assert_eq!(clock.now(), Time::from_millis(2_000));
+        clock.take(seconds(61));
+        assert_eq!(clock.now(), Time::from_millis(3_000));
     }
 
     #[test]

@@ -28,6 +28,8 @@ mod robot_name {
     }
 }
 mod ros;
+#[path = "../../src/running_wait.rs"]
+mod running_wait;
 mod sync;
 
 use navtree::{bt, goal, msg, nav};

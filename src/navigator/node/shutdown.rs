@@ -1,6 +1,6 @@
 //! The end of the node: the reasons, the order and the time limits.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Node;
 use crate::bt::HaltReason;
@@ -54,7 +54,9 @@ impl Node {
     /// Shuts down in order (guarantee G8), and drops the node. With a fault, less time is left. Returns whether there was
     /// one, before or in the shutdown.
     pub(super) fn shut_down(self, fault: Option<String>) -> bool {
-        let started = Instant::now();
+        let clock = self.ros.clock().clone();
+        let started = clock.steady();
+        let elapsed = || clock.steady().since(started);
         let timeouts = match &fault {
             None => ShutdownTimeouts::REGULAR,
             Some(_) => ShutdownTimeouts::FAULT,
@@ -70,7 +72,7 @@ impl Node {
         {
             tracing::error!("the transition `shutdown` did not end in time");
         }
-        let left = timeouts.all.saturating_sub(started.elapsed());
+        let left = timeouts.all.saturating_sub(elapsed());
         // There may have been no transition, and a leaf may block the tick thread.
         let shut_down = || self.goal_tracker.handle().shut_down(left);
         halt_without_ticks(reason, self.ticks.handle(), &self.jobs, shut_down);
@@ -78,7 +80,7 @@ impl Node {
         // When the GoalTracker has processed the shutdown, all earlier messages through it have left.
         let is_over =
             || goal_tracker.is_settled(|_| false) && goal_tracker.view().idle && self.jobs.is_empty();
-        while started.elapsed() < timeouts.all && !is_over() {
+        while elapsed() < timeouts.all && !is_over() {
             std::thread::sleep(Duration::from_millis(2));
         }
         let is_over = is_over();

@@ -8,6 +8,7 @@ use super::super::goal::{NavigationError, NavigationId, Request};
 use super::super::goal_queue::{Epoch, GoalQueue, SHUT};
 use super::{Message, TickStatus};
 use crate::bt::HaltReason;
+use crate::running_wait;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 
@@ -44,18 +45,10 @@ impl<T> Pending<T> {
     /// # Errors
     /// [`Unacknowledged`].
     pub fn wait(&self, patience: Duration) -> Result<T, Unacknowledged> {
-        const SLICE: Duration = Duration::from_millis(100);
-        let mut left = patience;
-        loop {
-            let slice = left.min(SLICE);
-            left -= slice;
-            match self.0.recv_timeout(slice) {
-                Ok(acknowledgement) => return Ok(acknowledgement),
-                Err(RecvTimeoutError::Disconnected) => return Err(Unacknowledged::Never),
-                Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(Unacknowledged::NotYet),
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
+        running_wait::receive(&self.0, patience).map_err(|error| match error {
+            RecvTimeoutError::Timeout => Unacknowledged::NotYet,
+            RecvTimeoutError::Disconnected => Unacknowledged::Never,
+        })
     }
 }
 

@@ -11,6 +11,7 @@ use super::{LifecycleState, Machine, Transition, TransitionEdge, TransitionResul
 use crate::ros::Publisher;
 use crate::ros::shortened::shortened;
 use crate::ros::{Clock, RosError, RosHandle, RosNode, answers};
+use crate::running_wait;
 use crate::worker::{Refused, Worker};
 
 /// The thread of the transitions. It exists while there are some.
@@ -123,7 +124,7 @@ impl LifecycleHandle {
     /// from a thread that must not wait.
     ///
     /// # Errors
-    /// [`RosError::Timeout`] after `patience`: the transition may still succeed. [`RosError::Down`].
+    /// [`RosError::Timeout`] after `patience`, in which the process ran: the transition may still succeed. [`RosError::Down`].
     pub fn change(&self, transition: Transition, patience: Duration) -> Result<bool, RosError> {
         let (sender, receiver) = channel();
         let done = Box::new(move |went_well| {
@@ -133,7 +134,7 @@ impl LifecycleHandle {
         if self.requests.put(request).is_err() {
             return Ok(false);
         }
-        receiver.recv_timeout(patience).map_err(|error| match error {
+        running_wait::receive(&receiver, patience).map_err(|error| match error {
             RecvTimeoutError::Timeout => RosError::Timeout,
             RecvTimeoutError::Disconnected => RosError::Down,
         })
