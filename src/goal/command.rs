@@ -70,8 +70,9 @@ pub enum Command<P> {
     },
     /// A navigation begins. Its goals and calls are accepted.
     BeginSession,
-    /// The world has read the notice that somebody cancelled the goal of this activation ([`Notice::is_cancel`]). Until
-    /// then no goal of the world is sent. After what the tick that reads it halts.
+    /// The world has read the notice that somebody cancelled the goal of this activation
+    /// ([`Notice::is_cancel`](super::Notice::is_cancel)). No goal of the world is sent before. It comes last in its tick: what
+    /// that tick halts is not sent.
     ReadCancel {
         /// The activation.
         ticket: Ticket,

@@ -13,7 +13,7 @@ use crate::msg::Stamp;
 /// Deadlines of the network do not stop in a paused simulation, because an answer can be lost then too: the GoalTracker
 /// and all waits for a halt always use [`Clock::steady`].
 ///
-/// Neither counts the time in which the process does not run: see [`RunningTime`].
+/// In a node, neither counts the time in which the process does not run: see [`Clock::skip_pauses`].
 #[derive(Clone, Debug)]
 pub struct Clock {
     inner: Arc<Inner>,

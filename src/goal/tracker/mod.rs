@@ -346,7 +346,7 @@ impl<P> GoalTracker<P> {
             .min()
     }
 
-    /// Goals that have not ended, oldest first. A goal whose server vanished has [`Phase::Unreachable`](super::Phase::Unreachable) and counts as
+    /// Goals that have not ended, oldest first. A goal whose server vanished has [`Phase::Unreachable`] and counts as
     /// stopped, see [`LiveGoal::delays_result`].
     pub fn live_goals(&self) -> Vec<LiveGoal> {
         self.goals_in_order(|_| true)
