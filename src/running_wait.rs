@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "ros")]
+use crate::sync::mpsc;
 use crate::sync::mpsc::{Receiver, RecvTimeoutError};
 
 /// A pause shortens a wait by one slice at most.
@@ -24,10 +26,6 @@ pub(crate) fn receive<T>(receiver: &Receiver<T>, patience: Duration) -> Result<T
 /// Like [`std::thread::sleep`].
 #[cfg(feature = "ros")]
 pub(crate) fn sleep(patience: Duration) {
-    let mut left = patience;
-    while !left.is_zero() {
-        let slice = left.min(SLICE);
-        left -= slice;
-        std::thread::sleep(slice);
-    }
+    let (_sender, nothing) = mpsc::channel::<()>();
+    let _ = receive(&nothing, patience);
 }

@@ -38,6 +38,23 @@ def stopped(stack, seconds):
         stack.node.process.send_signal(signal.SIGCONT)
 
 
+def drive(stack, stop_delay):
+    """Sends a goal. Its controller executes without end, and takes some seconds to stop."""
+    controller = stack.robot.controller
+    controller.behaviour.duration, controller.behaviour.stop_delay = None, stop_delay
+    goal = stack.navigation.send(2.0, 0.0)
+    wait_for(controller.executing, 10, "the controller to execute")
+    return goal
+
+
+def stop_while_the_process_is_stopped(stack, seconds):
+    """The robot was told to stop, and stops meanwhile."""
+    controller = stack.robot.controller
+    wait_for(lambda: controller.seen("cancel"), 10, "the cancel")
+    with stopped(stack, seconds):
+        wait_for(lambda: not controller.executing(), 10, "the robot to stop")
+
+
 def test_an_acceptance_in_time_counts(stack_factory):
     stack = stack_factory({"response_timeout": 1000})
     controller = stack.robot.controller
@@ -78,14 +95,9 @@ def test_g3_no_recovery_moves_a_robot_that_another_client_has_stopped(stack_fact
 
 def test_the_end_of_a_cancelled_goal_counts(stack_factory):
     stack = stack_factory({"stop_timeout": 2000})
-    controller = stack.robot.controller
-    controller.behaviour.duration, controller.behaviour.stop_delay = None, 0.5
-    goal = stack.navigation.send(2.0, 0.0)
-    wait_for(controller.executing, 10, "the controller to execute")
+    goal = drive(stack, stop_delay=0.5)
     goal.cancel()
-    wait_for(lambda: controller.seen("cancel"), 10, "the cancel")
-    with stopped(stack, 4.0):
-        wait_for(lambda: not controller.executing(), 10, "the robot to stop")
+    stop_while_the_process_is_stopped(stack, 4.0)
     status, result = goal.result()
     assert (status, result.error_code, result.error_msg) == ("CANCELED", 0, "")
 
@@ -94,14 +106,9 @@ def test_the_end_of_a_cancelled_goal_counts(stack_factory):
 def test_no_leaf_is_blamed_for_a_deactivation_that_took_long(stack_factory):
     stack = stack_factory({"stop_timeout": 3000})
     node = LifecycleClient(stack)
-    controller = stack.robot.controller
-    controller.behaviour.duration, controller.behaviour.stop_delay = None, 0.8
-    goal = stack.navigation.send(2.0, 0.0)
-    wait_for(controller.executing, 10, "the controller to execute")
+    goal = drive(stack, stop_delay=0.8)
     deactivated = node.begin(Transition.TRANSITION_DEACTIVATE)
-    wait_for(lambda: controller.seen("cancel"), 10, "the cancel")
-    with stopped(stack, 6.0):
-        wait_for(lambda: not controller.executing(), 10, "the robot to stop")
+    stop_while_the_process_is_stopped(stack, 6.0)
     status, result = goal.result()
     assert (status, result.error_code) == ("ABORTED", 0), result.error_msg
     assert result.error_msg == "the node was deactivated: activate it and send the goal again"
@@ -111,14 +118,9 @@ def test_no_leaf_is_blamed_for_a_deactivation_that_took_long(stack_factory):
 @pytest.mark.timeout(60)
 def test_no_leaf_is_blamed_for_a_shutdown_that_took_long(stack_factory):
     stack = stack_factory()
-    controller = stack.robot.controller
-    controller.behaviour.duration, controller.behaviour.stop_delay = None, 0.5
-    goal = stack.navigation.send(2.0, 0.0)
-    wait_for(controller.executing, 10, "the controller to execute")
+    goal = drive(stack, stop_delay=0.5)
     stack.node.interrupt()
-    wait_for(lambda: controller.seen("cancel"), 10, "the cancel")
-    with stopped(stack, 6.0):
-        wait_for(lambda: not controller.executing(), 10, "the robot to stop")
+    stop_while_the_process_is_stopped(stack, 6.0)
     status, result = goal.result()
     assert (status, result.error_code) == ("ABORTED", 0), result.error_msg
     assert result.error_msg == "the navigator was stopped: shutting down"

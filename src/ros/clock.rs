@@ -41,8 +41,6 @@ struct RunningTime {
     skipped: u64,
     /// The part of it that [`Clock::take_pause`] has not returned.
     pause: Duration,
-    /// The number of pauses.
-    pauses: u64,
 }
 
 impl RunningTime {
@@ -56,7 +54,6 @@ impl RunningTime {
         if self.skips_pauses && gap > Self::PAUSE {
             self.skipped += gap + Self::STANDSTILL;
             self.pause += Duration::from_nanos(gap);
-            self.pauses += 1;
         }
         self.monotonic = monotonic;
         // One nanosecond more each time: what happens in the standstill keeps its order.
@@ -75,8 +72,8 @@ struct ClockState {
     /// Messages count from the second on after `use_sim_time` was set: the first one tells the simulation's time, not
     /// how much time has passed. A recording begins decades after zero.
     has_first_message: bool,
-    /// The number of pauses of the process at the last message.
-    pauses: u64,
+    /// [`RunningTime::skipped`] at the last message.
+    skipped: u64,
     /// The time of trees under `use_sim_time`, in nanoseconds. Steps back are not subtracted: after a recording starts
     /// over or a simulation is reset, timers of a tree must not wait for the duration of the last run.
     tree_time: u64,
@@ -137,7 +134,7 @@ impl Clock {
                     simulated,
                     simulation: 0,
                     has_first_message: false,
-                    pauses: 0,
+                    skipped: 0,
                     tree_time: 0,
                     offset: 0,
                     due_steps: DueSteps::default(),
@@ -266,8 +263,8 @@ impl Clock {
         let is_set_back = state.simulated && state.has_first_message && nanoseconds < state.simulation;
         // The simulation went on while the process did not run.
         self.steady();
-        let pauses = self.running().pauses;
-        let has_paused = std::mem::replace(&mut state.pauses, pauses) != pauses;
+        let skipped = self.running().skipped;
+        let has_paused = std::mem::replace(&mut state.skipped, skipped) != skipped;
         if state.has_first_message && !has_paused {
             let advance = nanoseconds.saturating_sub(state.simulation);
             state.tree_time = state
@@ -331,7 +328,7 @@ mod tests {
             clock.take(seconds(second));
         }
         assert_eq!(clock.now(), Time::from_millis(2_000));
-        clock.running().pauses += 1;
+        clock.running().skipped += 1;
         clock.take(seconds(60));
         assert_eq!(clock.now(), Time::from_millis(2_000));
         clock.take(seconds(61));

@@ -106,10 +106,9 @@ impl World {
                     self.seen.canceled_by_another = true;
                 }
                 if let Notice::Finished { updates, outcome, .. } = notice {
-                    let is_canceled = matches!(outcome, Outcome::Canceled(_) | Outcome::CanceledByAnother);
                     match outcome {
                         _ if self.stopped_activation == Some(ticket)
-                            && !is_canceled
+                            && !notice.is_cancel()
                             && !self.is_notified_of_cancel =>
                         {
                             self.violation =

@@ -240,14 +240,14 @@ impl World {
             self.take_notice_of_halted(ticket, &notice);
             return;
         };
+        if notice.is_cancel() {
+            progress.cancels.seen();
+        }
         match notice {
             Notice::Accepted { .. } => progress.accepted = true,
             Notice::Feedback { payload, .. } => progress.feedback = Some(payload),
-            Notice::Canceling { .. } => progress.cancels.seen(),
+            Notice::Canceling { .. } => {}
             Notice::Finished { updates, outcome, .. } => {
-                if outcome.is_cancel() {
-                    progress.cancels.seen();
-                }
                 let answer = progress.is_cancel.then(|| CancelAnswer::of(&outcome));
                 let server = progress.server;
                 progress.applied = updates;
@@ -281,12 +281,7 @@ impl World {
     /// another client still ends the navigation.
     fn take_notice_of_halted(&mut self, ticket: Ticket, notice: &Notice<Payload>) {
         if let Some((_, progress)) = self.halted.iter_mut().find(|(halted, _)| *halted == ticket) {
-            let is_canceled = match notice {
-                Notice::Canceling { .. } => true,
-                Notice::Finished { outcome, .. } => outcome.is_cancel(),
-                Notice::Accepted { .. } | Notice::Feedback { .. } => false,
-            };
-            if is_canceled {
+            if notice.is_cancel() {
                 progress.cancels.seen();
             }
             self.check_canceled(ticket);

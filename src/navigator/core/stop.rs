@@ -241,8 +241,8 @@ impl Navigator {
         drop_tree(self.trees[kind.index()].take());
     }
 
-    /// Ends the goals that wait for the stopping session if another client has stopped the robot: they were accepted before
-    /// the stop. Called as soon as the node learns of it: a goal that is accepted later drives.
+    /// Ends the goals that wait for the stopping or just ended session if another client has stopped the robot: they were
+    /// accepted before the stop. Called as soon as the node learns of it: a goal that is accepted later drives.
     pub(super) fn end_waiting_if_canceled(&mut self) {
         let stopped = match &self.state {
             NavigationState::Stopping { session, tree, .. } => {

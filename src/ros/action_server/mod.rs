@@ -186,7 +186,7 @@ impl<A: ServedAction> ActionServer<A> {
         self.shared.table().active()
     }
 
-    /// Aborts all goals that have not ended. For the case that the threads that execute the goals can not be reached.
+    /// Aborts all goals that have not ended. For the case that the threads that execute the goals cannot be reached.
     pub fn abort_active(&self, result: impl Fn() -> A::Result) {
         for goal in self.active() {
             // If the goal has ended meanwhile, it has its result.

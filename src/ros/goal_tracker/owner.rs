@@ -29,7 +29,7 @@ use crate::ros::{Clock, PendingRequests, RosHandle};
 /// batch should have room for all leaves halted in one tick, because the list of goals is published after each batch.
 const BATCH: usize = 256;
 
-/// The clock must be read this often; see [`Clock::steady`].
+/// The clock must be read this often; see [`Clock::skip_pauses`].
 const MAX_WAIT: Duration = Duration::from_millis(500);
 
 /// The number of unanswered requests from which on a warning is logged.

@@ -124,7 +124,8 @@ impl LifecycleHandle {
     /// from a thread that must not wait.
     ///
     /// # Errors
-    /// [`RosError::Timeout`] after `patience`, in which the process ran: the transition may still succeed. [`RosError::Down`].
+    /// [`RosError::Timeout`] after `patience`, in which the process ran: the transition may still succeed.
+    /// [`RosError::Down`].
     pub fn change(&self, transition: Transition, patience: Duration) -> Result<bool, RosError> {
         let (sender, receiver) = channel();
         let done = Box::new(move |went_well| {
