@@ -92,12 +92,12 @@ fn fallback_start_and_halt() {
 
 #[test]
 fn nav2_cruising() {
-    ticks("nav2_cruising", &nav2::define(nav2::CRUISING), 1, 1_960);
+    ticks("nav2_cruising", &nav2::define(nav2::CRUISING), 1, 1_740);
 }
 
 #[test]
 fn nav2_replanning() {
-    ticks("nav2_replanning", &nav2::define(nav2::REPLANNING), 1, 3_230);
+    ticks("nav2_replanning", &nav2::define(nav2::REPLANNING), 1, 3_080);
 }
 
 #[test]

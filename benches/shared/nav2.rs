@@ -68,7 +68,7 @@ impl Substitute for StandIns {
     }
 }
 
-/// A selector: writes its default.
+/// A selector: writes its default. Like the selectors of `nav`, it counts no references if the text is there already.
 struct Selects {
     default: Input<Text>,
     selected: Output<Text>,
@@ -76,8 +76,11 @@ struct Selects {
 
 impl Behavior for Selects {
     fn tick(&self, cx: &mut Context<'_>) -> Tick {
-        let selected = self.default.require(cx)?;
-        self.selected.set(cx, selected)?;
+        let default = self.default.as_str(cx).map(std::ptr::from_ref);
+        if !default.is_some_and(|text| self.selected.set_same(cx, text)) {
+            let selected = self.default.require(cx)?;
+            self.selected.set(cx, selected)?;
+        }
         Ok(NodeStatus::Success)
     }
 }
