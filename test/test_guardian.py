@@ -165,10 +165,9 @@ def test_g11_guardian_cancels_the_goal_of_a_killed_drive_command(stack, request)
 def test_g11_guardian_waits_while_the_navigator_is_suspended(stack):
     controller, goal = navigate(stack)
     guardian = guardian_of(stack.node)
-    stack.node.process.send_signal(signal.SIGSTOP)
     # Twice the maximum time of a cancel.
-    time.sleep(2 * BOUND)
-    stack.node.process.send_signal(signal.SIGCONT)
+    with stack.node.suspended(2 * BOUND):
+        pass
     stack.wait_for_ticks(goal)
     assert guardians(stack.node.pid) == [guardian]
     assert not controller.seen("cancel") and FIRED not in stack.node.output

@@ -1,9 +1,5 @@
 """G3: what happened while the node's process was stopped is known before a deadline counts that ended meanwhile."""
 
-import contextlib
-import signal
-import time
-
 import pytest
 from action_msgs.srv import CancelGoal
 from lifecycle_msgs.msg import Transition
@@ -26,18 +22,6 @@ REPLAN = """
 """
 
 
-@contextlib.contextmanager
-def stopped(stack, seconds):
-    """The process does not run for this time, which is longer than the time limit of a test."""
-    stack.node.process.send_signal(signal.SIGSTOP)
-    try:
-        began = time.monotonic()
-        yield
-        time.sleep(max(0.0, began + seconds - time.monotonic()))
-    finally:
-        stack.node.process.send_signal(signal.SIGCONT)
-
-
 def drive(stack, stop_delay):
     """Sends a goal. Its controller executes without end, and takes some seconds to stop."""
     controller = stack.robot.controller
@@ -51,7 +35,7 @@ def stop_while_the_process_is_stopped(stack, seconds):
     """The robot was told to stop, and stops meanwhile."""
     controller = stack.robot.controller
     wait_for(lambda: controller.seen("cancel"), 10, "the cancel")
-    with stopped(stack, seconds):
+    with stack.node.suspended(seconds):
         wait_for(lambda: not controller.executing(), 10, "the robot to stop")
 
 
@@ -61,7 +45,7 @@ def test_an_acceptance_in_time_counts(stack_factory):
     controller.behaviour.accept_delay, controller.behaviour.duration = 0.3, 1.0
     goal = stack.navigation.send(2.0, 0.0)
     wait_for(lambda: controller.seen("requested"), 10, "the controller's goal")
-    with stopped(stack, 2.0):
+    with stack.node.suspended(2.0):
         wait_for(lambda: controller.seen("accepted"), 10, "the acceptance")
     assert goal.result()[0] == "SUCCEEDED", stack.node.output
     assert not controller.seen("cancel")
@@ -83,7 +67,7 @@ def test_g3_no_recovery_moves_a_robot_that_another_client_has_stopped(stack_fact
     robot.planner.behaviour = Behaviour(result=straight_path, accept_delay=0.3)
     before = len(robot.planner.seen("requested"))
     wait_for(lambda: len(robot.planner.seen("requested")) > before, 10, "the next plan")
-    with stopped(stack, 1.6):
+    with stack.node.suspended(1.6):
         assert graph.result(operator.call_async(CancelGoal.Request()), 5, "the cancel").goals_canceling
         wait_for(lambda: not robot.controller.executing(), 5, "the robot to stop")
         accepted = len(robot.controller.seen("accepted"))

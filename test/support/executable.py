@@ -98,6 +98,17 @@ class Process:
         """Sends the signal of Ctrl-C."""
         self.process.send_signal(signal.SIGINT)
 
+    @contextlib.contextmanager
+    def suspended(self, seconds):
+        """The process does not run for this time."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            yield
+            time.sleep(max(0.0, began + seconds - time.monotonic()))
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
     def wait(self, timeout):
         """Waits for the end. Returns the exit code and the seconds it took. The whole output is then read."""
         started = time.monotonic()
