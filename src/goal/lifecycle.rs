@@ -342,14 +342,15 @@ notices of the goal. In Replaced, the leaf waits for the outcome of the newer go
 notified (*canceling*) at once, and the navigation ends (guarantee G3). An update that comes later is not sent. An update
 that was already on its way is cancelled too, and the leaf gets `CanceledByAnother` instead. A server aborts a goal that it
 replaces, so a replaced goal that is *canceled* was cancelled by another client. If the goal has no waiting leaf any more,
-the notice is for its navigation, not for the leaf. After navtree has cancelled a goal itself, the answer of the server
-shows who was first: if the only cancel of navtree comes too late (*terminated*) or is refused, and the goal is *canceled*,
-then another client has cancelled it. So a goal that ends as *canceled* before this answer stays in Canceling until the
-answer is there, for `cancel_retry` at most. After a second cancel of navtree, a cancel of another client is not visible.
-Neither is one whose goal the server has forgotten before the cancel of navtree arrives (its `result_timeout` is 0). A server
-that ends a goal as *canceled* without any request looks like one that another client has asked: some C++ servers do so when
-they drop their goal. From the notice until the tree has read it, no goal of that tree is sent: a tick that does not know of
-the notice may start one, and an earlier one may wait for the cancelled goal.
+because the leaf was halted or has got its end, the notice is for its navigation, not for the leaf. The result of a goal may
+overtake the status list that shows the cancel: the list counts also after the end of the goal. After navtree has cancelled a
+goal itself, the answer of the server shows who was first: if the only cancel of navtree comes too late (*terminated*) or is
+refused, and the goal is *canceled*, then another client has cancelled it. So a goal that ends as *canceled* before this
+answer stays in Canceling until the answer is there, for `cancel_retry` at most. After a second cancel of navtree, a cancel
+of another client is not visible. Neither is one whose goal the server has forgotten before the cancel of navtree arrives
+(its `result_timeout` is 0). A server that ends a goal as *canceled* without any request looks like one that another client
+has asked: some C++ servers do so when they drop their goal. From the notice until the tree has read it, no goal of that tree
+is sent: a tick that does not know of the notice may start one, and an earlier one may wait for the cancelled goal.
 
 **Sending.** A goal request is sent after all events that have arrived by then were handled. A goal or a call that is halted
 before it was sent is never sent: it gets *withdrawn* instead of *halt* or *shut down*. If the server disappears before a

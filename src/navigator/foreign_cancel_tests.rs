@@ -395,6 +395,49 @@ fn g3_a_cancel_of_another_client_counts_in_the_tick_that_halts_the_leaf() {
 }
 
 #[test]
+fn g3_a_cancel_of_another_client_counts_although_the_success_of_the_goal_overtakes_its_list() {
+    let run = |text: &str, has_next: bool, canceled_before: Option<usize>| {
+        let tree = load(&registry(), text);
+        let mut rig = driving_rig();
+        rig.bench
+            .action::<FollowPath>("follow_path", |_| Plan::success().after(305).stop_after(50));
+        start(&mut rig, 1, ToPose, &tree);
+        drive(&mut rig);
+        rig.bench.delay_statuses(15);
+        if has_next {
+            rig.goal_to(2, ToPose, "map", 2.0, &tree);
+        }
+        for tick in 1..100 {
+            if canceled_before == Some(tick) {
+                rig.bench.foreign_cancel_after("follow_path", 1);
+            }
+            rig.ticks(1);
+            if rig.bench.active("follow_path") == 0 {
+                return (rig, tick);
+            }
+        }
+        panic!("the goal does not end");
+    };
+    for (text, has_next) in [
+        (format!("<Sequence>{PLAN}{FOLLOW}{SPIN}</Sequence>"), false),
+        (format!("<Sequence>{PLAN}{FOLLOW}</Sequence>"), true),
+    ] {
+        let (_, last) = run(&text, has_next, None);
+        let (mut rig, again) = run(&text, has_next, Some(last));
+        assert_eq!(last, again, "the goal succeeds in spite of the cancel");
+        rig.ticks(100);
+        let (client, report) = rig.reports.try_iter().last().unwrap();
+        assert_eq!(
+            (client, report.status),
+            (1 + u8::from(has_next), Aborted),
+            "{report:?}"
+        );
+        assert!(report.error_message.contains(CANCELED), "{report:?}");
+        assert!(!is_moving(&rig));
+    }
+}
+
+#[test]
 fn g3_a_goal_that_waits_for_its_transform_does_not_move_a_robot_that_another_client_has_stopped() {
     let tree = plan_and_follow("only");
     let mut rig = driving_rig();

@@ -35,9 +35,8 @@ impl ActionGoal {
             return;
         }
         match event {
-            GoalEvent::Status(GoalStatus::Canceling | GoalStatus::Canceled) => self.canceled = true,
-            // A leaf that waits gets the result.
-            GoalEvent::Result(TerminalStatus::Canceled) if !self.is_waited_for() => self.canceled = true,
+            GoalEvent::Status(GoalStatus::Canceling | GoalStatus::Canceled)
+            | GoalEvent::Result(TerminalStatus::Canceled) => self.canceled = true,
             // After a second cancel, the order in which they arrived is not known.
             GoalEvent::CancelAnswered {
                 attempt: 1,
@@ -47,15 +46,24 @@ impl ActionGoal {
             }
             _ => {}
         }
+        if self.canceled && self.may_hide_cancel() {
+            self.canceled_by_another = true;
+            // A leaf that waits gets the result.
+            if !matches!(event, GoalEvent::Result(_)) || !self.is_waited_for() {
+                steps.push(Step::TellCanceling);
+            }
+        }
+    }
+
+    /// Whether this node has not cancelled the goal, by what it knows, and a cancel of another client is not known yet. A
+    /// status list may show one, also after the end of the goal.
+    pub fn may_hide_cancel(&self) -> bool {
         let is_by_another = match (self.cancels, self.only_cancel) {
             (0, _) | (_, Some(CancelCode::GoalTerminated)) => true,
             (cancels, Some(CancelCode::Rejected)) => cancels == 1,
             _ => false,
         };
-        if self.canceled && is_by_another && !self.canceled_by_another {
-            self.canceled_by_another = true;
-            steps.push(Step::TellCanceling);
-        }
+        is_by_another && !self.canceled_by_another
     }
 
     /// The server reported the end of the goal.

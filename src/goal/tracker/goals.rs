@@ -199,12 +199,11 @@ impl<P> GoalTracker<P> {
         (leaf.current != goal).then_some(leaf.current)
     }
 
-    /// A status list shows a goal as canceling that has ended. If the result of a replaced goal has overtaken the list,
-    /// another client has cancelled the goal.
+    /// A status list shows a goal as canceling that has ended: its result has overtaken the list, and another client has
+    /// cancelled the goal.
     pub(super) fn ended_goal_is_canceling(&mut self, goal: GoalId, now: Time, out: &mut Vec<Effect<P>>) {
-        let mut ended = self.ended.iter();
-        let was_cancelled_here = ended.any(|ended| ended.goal == goal && ended.was_cancelled);
-        if !was_cancelled_here && self.newer_goal(goal).is_some() {
+        let ended = self.ended.iter_mut().find(|ended| ended.goal == goal);
+        if ended.is_some_and(|ended| std::mem::take(&mut ended.may_hide_cancel)) {
             self.tell_canceling(goal, now, out);
         }
     }
@@ -268,7 +267,7 @@ impl<P> GoalTracker<P> {
             self.ended.push_back(Ended {
                 goal,
                 started_by: entry.started_by,
-                was_cancelled: entry.goal.cancels() > 0,
+                may_hide_cancel: entry.goal.may_hide_cancel(),
             });
             if self.ended.len() > ENDED_REMEMBERED {
                 self.ended.pop_front();
@@ -931,5 +930,50 @@ mod tests {
         rig.advance(50);
         rig.status(&[(goal, GoalStatus::Canceling)]);
         assert_eq!(rig.take_effects(), ["cancel #2"]);
+    }
+
+    #[test]
+    fn g3_a_list_shows_the_cancel_of_another_client_also_after_the_end_of_its_goal() {
+        use TerminalStatus::{Aborted, Canceled, Succeeded};
+        let only_cancel = [
+            None,
+            Some(CancelCode::GoalTerminated),
+            Some(CancelCode::Rejected),
+            Some(CancelCode::None),
+        ];
+        for (answer, end, is_list_first) in only_cancel
+            .into_iter()
+            .flat_map(|answer| [Aborted, Canceled, Succeeded].map(|end| (answer, end)))
+            .flat_map(|(answer, end)| [true, false].map(|is_list_first| (answer, end, is_list_first)))
+        {
+            let case = format!("{answer:?}, {end:?}, {is_list_first}");
+            let mut rig = Rig::new();
+            let (ticket, goal) = rig.start_accepted(7);
+            if let Some(code) = answer {
+                rig.halt(ticket);
+                rig.cancel_answer(goal, 1, code);
+            }
+            rig.effects.clear();
+            let list = [(goal, GoalStatus::Canceling)];
+            if is_list_first {
+                rig.status(&list);
+            }
+            rig.result(goal, end);
+            // A server repeats its list when another goal changes.
+            rig.status(&list);
+            rig.status(&list);
+            let effects = rig.take_effects();
+            let told =
+                |effect: &&String| *effect == "notify canceling" || effect.starts_with("notify Canceled");
+            let count = effects.iter().filter(told).count();
+            // The end of a goal that its server shows canceling is told as it is.
+            let both = answer.is_none() && end == Canceled && is_list_first;
+            let expected = match answer {
+                Some(CancelCode::None) => 0,
+                _ => 1 + usize::from(both),
+            };
+            assert_eq!(count, expected, "{case}: {effects:?}");
+            rig.assert_idle();
+        }
     }
 }

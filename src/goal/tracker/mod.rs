@@ -89,8 +89,8 @@ struct Ended {
     goal: GoalId,
     /// The activation that started it.
     started_by: Option<Ticket>,
-    /// Whether this node has cancelled it.
-    was_cancelled: bool,
+    /// Whether a cancel of another client, which nothing has shown before, may become known.
+    may_hide_cancel: bool,
 }
 
 /// Maximum number of remembered lost goals. A goal beyond it is stopped when its server shows it.

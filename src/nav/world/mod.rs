@@ -70,9 +70,9 @@ pub struct World {
     /// The open services.
     triggers: Vec<TopicId>,
     outbox: Outbox,
-    /// The newest halted requests whose cancel by another client would end the navigation. What arrives for them was
-    /// sent before the halt.
-    halted: VecDeque<(Ticket, Progress)>,
+    /// The newest requests that were halted or have ended, and whose cancel by another client would end the navigation. It
+    /// may become known after the halt or the end.
+    without_leaf: VecDeque<(Ticket, Progress)>,
     events: Vec<Event>,
     /// Number of messages on all topics.
     messages: u64,
@@ -112,7 +112,7 @@ impl World {
             held: Vec::new(),
             triggers: Vec::new(),
             outbox: Outbox::default(),
-            halted: VecDeque::new(),
+            without_leaf: VecDeque::new(),
             events: Vec::new(),
             messages: 0,
             listeners: Vec::new(),
@@ -301,7 +301,7 @@ impl World {
         self.notes.forget();
         self.failures.forget();
         self.canceled = None;
-        self.halted.clear();
+        self.without_leaf.clear();
         // The answers to halted Cancel nodes tell about goals of their own session. After a halt of all leaves, none comes.
         self.forget_detached();
         // Before the first tick, which may block.
@@ -317,7 +317,7 @@ impl World {
     /// session is not over: another client may have stopped the robot (guarantee G3).
     pub fn is_settled(&self) -> bool {
         let is_undecided = |(_, progress): &(_, Progress)| progress.cancels.are_undecided();
-        self.link.is_settled(self.since) && !self.halted.iter().any(is_undecided)
+        self.link.is_settled(self.since) && !self.without_leaf.iter().any(is_undecided)
     }
 
     /// The requests that have not stopped; see [`Link::unsettled`].

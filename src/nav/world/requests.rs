@@ -139,7 +139,7 @@ impl World {
         let ticket = self.ticket(server);
         // A goal of this tick is not cancelled: it is sent after the server has answered the request. Whether an earlier
         // one is accepted, or already stopped after a halt, is known to its server alone.
-        for (goal, progress) in requests_in(&mut self.waiting, &mut self.halted) {
+        for (goal, progress) in requests_in(&mut self.waiting, &mut self.without_leaf) {
             if progress.server == server && !self.outbox.starts(goal) {
                 progress.cancels.requested(ticket);
             }
@@ -165,7 +165,18 @@ impl World {
     /// Takes the outcome of an ended request and removes the request.
     pub fn finish(&mut self, ticket: Ticket) -> Option<Outcome<Payload>> {
         self.waiting.get(&ticket)?.outcome.as_ref()?;
-        self.waiting.remove(&ticket)?.outcome
+        let mut progress = self.waiting.remove(&ticket)?;
+        let outcome = progress.outcome.take();
+        self.keep_without_leaf(ticket, progress);
+        outcome
+    }
+
+    /// A leaf does not wait for its request any more. The notice of another client's cancel may be on its way.
+    fn keep_without_leaf(&mut self, ticket: Ticket, progress: Progress) {
+        if progress.ends_navigation.is_some() {
+            self.without_leaf.truncate(MAX_WITHOUT_LEAF - 1);
+            self.without_leaf.push_front((ticket, progress));
+        }
     }
 
     /// Stops a request. Its cancel is sent first at the end of the tick, and no later message about it is delivered
@@ -184,10 +195,7 @@ impl World {
             self.push_halt(Command::Detach { ticket, reason });
         } else {
             self.outbox.remove_updates(ticket);
-            if progress.ends_navigation.is_some() && !progress.has_ended() {
-                self.halted.truncate(MAX_HALTED - 1);
-                self.halted.push_front((ticket, progress));
-            }
+            self.keep_without_leaf(ticket, progress);
             self.push_halt(Command::Halt { ticket, reason });
         }
     }
@@ -237,7 +245,7 @@ impl World {
             self.outbox.read_cancel(ticket);
         }
         let Some(progress) = self.waiting.get_mut(&ticket) else {
-            self.take_notice_of_halted(ticket, &notice);
+            self.take_notice_without_leaf(ticket, &notice);
             return;
         };
         if notice.is_cancel() {
@@ -270,17 +278,17 @@ impl World {
         self.unanswered
             .retain(|(of, until)| *of != server && *until > now);
         self.unanswered.push((server, until));
-        for (_, progress) in requests_in(&mut self.waiting, &mut self.halted) {
+        for (_, progress) in requests_in(&mut self.waiting, &mut self.without_leaf) {
             if progress.server == server {
                 progress.cancels.unanswered();
             }
         }
     }
 
-    /// A notice for a request that was halted before it arrived. The leaf gets nothing (guarantee G4), but a cancel by
-    /// another client still ends the navigation.
-    fn take_notice_of_halted(&mut self, ticket: Ticket, notice: &Notice<Payload>) {
-        if let Some((_, progress)) = self.halted.iter_mut().find(|(halted, _)| *halted == ticket) {
+    /// A notice for a request that was halted or had ended before it arrived. The leaf gets nothing (guarantee G4), but a
+    /// cancel by another client still ends the navigation.
+    fn take_notice_without_leaf(&mut self, ticket: Ticket, notice: &Notice<Payload>) {
+        if let Some((_, progress)) = self.without_leaf.iter_mut().find(|(of, _)| *of == ticket) {
             if notice.is_cancel() {
                 progress.cancels.seen();
             }
@@ -294,7 +302,7 @@ impl World {
             self.cancel_is_unanswered(server);
         }
         let mut tickets = Vec::new();
-        for (ticket, progress) in requests_in(&mut self.waiting, &mut self.halted) {
+        for (ticket, progress) in requests_in(&mut self.waiting, &mut self.without_leaf) {
             let has_ended = progress.outcome.is_some();
             if progress.cancels.answered(request, answer, ticket, has_ended) {
                 tickets.push(ticket);
@@ -306,11 +314,11 @@ impl World {
     }
 
     fn check_canceled(&mut self, ticket: Ticket) {
-        let halted = || self.halted.iter().find(|(of, _)| *of == ticket);
+        let without_leaf = || self.without_leaf.iter().find(|(of, _)| *of == ticket);
         let Some(progress) = self
             .waiting
             .get(&ticket)
-            .or_else(|| halted().map(|(_, progress)| progress))
+            .or_else(|| without_leaf().map(|(_, progress)| progress))
         else {
             return;
         };
@@ -332,14 +340,18 @@ impl World {
 /// The requests whose late notices count.
 fn requests_in<'a>(
     waiting: &'a mut FxHashMap<Ticket, Progress>,
-    halted: &'a mut VecDeque<(Ticket, Progress)>,
+    without_leaf: &'a mut VecDeque<(Ticket, Progress)>,
 ) -> impl Iterator<Item = (Ticket, &'a mut Progress)> {
     let waiting = waiting.iter_mut().map(|(ticket, progress)| (*ticket, progress));
-    waiting.chain(halted.iter_mut().map(|(ticket, progress)| (*ticket, progress)))
+    waiting.chain(
+        without_leaf
+            .iter_mut()
+            .map(|(ticket, progress)| (*ticket, progress)),
+    )
 }
 
-/// The maximum number of halted requests whose late notices count.
-const MAX_HALTED: usize = 64;
+/// The maximum number of requests without a leaf whose late notices count.
+const MAX_WITHOUT_LEAF: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -641,6 +653,26 @@ mod tests {
         link.finish(request, Outcome::CancelAnswered(Vec::new()));
         world.receive(Time::ZERO);
         assert!(world.take_canceled().is_some());
+    }
+
+    #[test]
+    fn g3_a_cancel_of_another_client_counts_after_the_leaf_has_got_its_end() {
+        for outcome in [
+            Outcome::ResultTimeout,
+            Outcome::Rejected,
+            Outcome::Succeeded(Payload::new(())),
+        ] {
+            let link = Order::default();
+            let mut world = World::new(Box::new(link.clone()), Settings::default());
+            let goal = start(&mut world);
+            link.finish(goal, outcome);
+            world.receive(Time::ZERO);
+            assert!(world.finish(goal).is_some());
+            assert!(world.take_canceled().is_none() && world.is_settled());
+            link.notify(Notice::Canceling { ticket: goal });
+            world.receive(Time::ZERO);
+            assert!(world.take_canceled().is_some());
+        }
     }
 
     #[test]
