@@ -106,7 +106,7 @@ fn events(attempt: u32) -> Vec<(&'static str, GoalEvent)> {
         ("released, server present", GoalEvent::Release { present: true }),
         ("released, server absent", GoalEvent::Release { present: false }),
         (
-            "server back, other goals must stop first",
+            "must wait again",
             GoalEvent::Requeue {
                 until: NOW + Duration::from_secs(2),
             },

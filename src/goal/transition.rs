@@ -79,9 +79,10 @@ pub enum GoalEvent {
         /// Whether the server is present.
         present: bool,
     },
-    /// The server is back, but goals of ours must stop there first.
+    /// The goal must wait again: the server is back and goals of ours must stop there first, or the request has not left
+    /// and the tree must read of a cancel first.
     Requeue {
-        /// The end of the longest wait for them.
+        /// The end of the longest wait for other goals.
         until: Time,
     },
     /// The server accepted the goal request.

@@ -47,6 +47,8 @@ impl ActionGoal {
             GoalEvent::Result(end) => self.finish_with(end, steps),
             GoalEvent::Halt | GoalEvent::Replace => self.doom(now),
             GoalEvent::Withdrawn => self.end(),
+            // Its request has not left.
+            GoalEvent::Requeue { until } => self.enter(Phase::Queued, Some(until)),
             GoalEvent::ShutDown { deadline } => {
                 self.doom(now);
                 self.give_up_by(deadline);

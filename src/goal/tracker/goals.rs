@@ -162,7 +162,7 @@ impl<P> GoalTracker<P> {
             outcome,
         };
         if notice.is_cancel() {
-            self.notify_of_cancel(notice, out);
+            self.notify_of_cancel(notice, now, out);
         } else {
             out.push(Effect::Notify(notice));
         }
@@ -189,7 +189,7 @@ impl<P> GoalTracker<P> {
                 self.finish(newest, OutcomeKind::CanceledByAnother, None, now, out);
                 self.withdraw_or(newest, GoalEvent::Halt, now, out);
             }
-            None => self.notify_of_cancel(Notice::Canceling { ticket }, out),
+            None => self.notify_of_cancel(Notice::Canceling { ticket }, now, out),
         }
     }
 

@@ -471,10 +471,17 @@ impl<P> GoalTracker<P> {
         self.unread_cancels.iter().any(|unread| unread.link() == link)
     }
 
-    /// Sends a notice, which the world has to read before a goal of it is sent.
-    fn notify_of_cancel(&mut self, notice: Notice<P>, out: &mut Vec<Effect<P>>) {
+    /// Sends a notice, which the world has to read before a goal of it is sent: those that have not left wait.
+    fn notify_of_cancel(&mut self, notice: Notice<P>, now: Time, out: &mut Vec<Effect<P>>) {
+        let link = notice.ticket().link();
         self.unread_cancels.insert(notice.ticket());
         out.push(Effect::Notify(notice));
+        let of_link = |entry: &Entry<P>| entry.ticket.is_some_and(|ticket| ticket.link() == link);
+        for goal in self.goals_in_order(|entry| of_link(entry) && entry.goal.phase() == Phase::Sent) {
+            if self.take_back(goal, out) {
+                self.apply(goal, GoalEvent::Requeue { until: now }, None, now, out);
+            }
+        }
     }
 
     /// The world of a link is gone, with the thread of its tree: halts what it has left.

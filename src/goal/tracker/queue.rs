@@ -322,6 +322,40 @@ mod tests {
     }
 
     #[test]
+    fn g3_a_goal_that_has_not_left_waits_until_a_cancel_of_another_client_is_read() {
+        type Event = fn(&mut Rig, Ticket, GoalId);
+        let events: [Event; 4] = [
+            |rig, _, goal| rig.status(&[(goal, GoalStatus::Canceling)]),
+            |rig, _, goal| rig.result(goal, TerminalStatus::Canceled),
+            |rig, ticket, goal| {
+                rig.halt(ticket);
+                rig.status(&[(goal, GoalStatus::Canceling)]);
+                rig.cancel_answer(goal, 1, CancelCode::GoalTerminated);
+            },
+            |rig, _, goal| {
+                rig.result(goal, TerminalStatus::Succeeded);
+                rig.status(&[(goal, GoalStatus::Canceling)]);
+            },
+        ];
+        for event in events {
+            let mut rig = Rig::new();
+            let server = ServerId(2);
+            rig.wire(WireEvent::ServerBack { server });
+            let (first, goal) = rig.start_accepted(1);
+            rig.effects.clear();
+            // The thread was late: the goal arrives with the news.
+            rig.batch(|rig| {
+                rig.start_on(server, 2);
+                event(rig, first, goal);
+            });
+            let sent = "send 2".to_owned();
+            assert!(!rig.take_effects().contains(&sent));
+            rig.read_cancel(first);
+            assert_eq!(rig.take_effects(), [sent]);
+        }
+    }
+
+    #[test]
     fn g5_start_waits_no_longer_than_the_cancel_timeout() {
         let mut rig = Rig::new();
         let (first, goal) = rig.start_accepted(1);

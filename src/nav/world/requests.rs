@@ -162,7 +162,7 @@ impl World {
         self.waiting.get_mut(&ticket)
     }
 
-    /// Takes the outcome of an ended request and removes the request.
+    /// Takes the outcome of an ended request and removes the request. A cancel of its goal by another client still counts.
     pub fn finish(&mut self, ticket: Ticket) -> Option<Outcome<Payload>> {
         self.waiting.get(&ticket)?.outcome.as_ref()?;
         let mut progress = self.waiting.remove(&ticket)?;
