@@ -52,7 +52,8 @@ pub(crate) fn record_failure(
         words: words.to_owned(),
     };
     if let Some(world) = cx.resource::<World>() {
-        world.failures.add(failure, entry);
+        let now = world.now();
+        world.failures.add(failure, entry, now);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::bt::SlotId;
+use crate::bt::{SlotId, Time};
 
 /// The failure of a leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,16 +49,17 @@ impl fmt::Display for LeafFailure {
 pub struct Failures {
     /// The last failure that wrote each error code entry.
     by_entry: FxHashMap<SlotId, LeafFailure>,
-    last: Option<LeafFailure>,
+    /// The last failure, and the time of its tick.
+    last: Option<(LeafFailure, Time)>,
 }
 
 impl Failures {
-    /// Adds a failure, with the entry of its error code.
-    pub(crate) fn add(&mut self, failure: LeafFailure, entry: Option<SlotId>) {
+    /// Adds a failure in the tick of this time, with the entry of its error code.
+    pub(crate) fn add(&mut self, failure: LeafFailure, entry: Option<SlotId>, now: Time) {
         if let Some(entry) = entry {
             self.by_entry.insert(entry, failure.clone());
         }
-        self.last = Some(failure);
+        self.last = Some((failure, now));
     }
 
     /// The failure that wrote the code of an entry.
@@ -66,8 +67,8 @@ impl Failures {
         self.by_entry.get(&entry).filter(|failure| failure.code == code)
     }
 
-    /// The last failure.
-    pub fn last(&self) -> Option<&LeafFailure> {
+    /// The last failure, and the time of its tick.
+    pub fn last(&self) -> Option<&(LeafFailure, Time)> {
         self.last.as_ref()
     }
 

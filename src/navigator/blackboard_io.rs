@@ -48,7 +48,7 @@ pub(crate) fn clear_errors(tree: &mut Tree, options: &Options) {
 }
 
 /// The lowest error code of a failed tree, with its message: the leaf that wrote the code last, or without a code the
-/// leaf that failed last, and the number of recoveries.
+/// leaf that failed last, and the number of recoveries. For the tick in which the tree has failed.
 pub(crate) fn error_of(tree: &mut Tree, options: &Options) -> (u16, String) {
     let recoveries = match recoveries(tree) {
         0 => String::new(),
@@ -65,15 +65,17 @@ pub(crate) fn error_of(tree: &mut Tree, options: &Options) -> (u16, String) {
             _ => None,
         });
     let Some((code, key)) = codes.min_by_key(|(code, _)| *code) else {
-        let world = tree.resource::<World>();
-        let last = world.and_then(|world| world.failures.last().map(ToString::to_string));
-        return (
-            0,
-            match last {
-                Some(last) => format!("{WITHOUT_CODE}; the last leaf that failed: {last}{recoveries}"),
-                None => WITHOUT_CODE.to_owned(),
-            },
-        );
+        let last = tree.resource::<World>().and_then(|world| {
+            let (failure, at) = world.failures.last()?;
+            // After an earlier failure the tree went on: something else has failed the tree.
+            let what = if *at == world.now() {
+                "the last leaf that failed"
+            } else {
+                "a leaf failed before, and the tree went on"
+            };
+            Some(format!("{WITHOUT_CODE}; {what}: {failure}{recoveries}"))
+        });
+        return (0, last.unwrap_or_else(|| WITHOUT_CODE.to_owned()));
     };
     let entry = tree.find(ScopeId::ROOT, key);
     if let (Some(entry), Some(world)) = (entry, tree.resource::<World>())

@@ -438,6 +438,28 @@ fn g3_a_cancel_of_another_client_counts_although_the_success_of_the_goal_overtak
 }
 
 #[test]
+fn g3_a_goal_that_waits_hears_of_the_stop_of_another_client_when_the_robot_has_stopped() {
+    let tree = plan_and_follow("only");
+    let mut rig = driving_rig();
+    rig.bench
+        .action::<FollowPath>("follow_path", |_| Plan::endless().stop_after(200));
+    start(&mut rig, 1, ToPose, &tree);
+    drive(&mut rig);
+    rig.goal_to(2, ToPose, "elsewhere", 2.0, &tree);
+    rig.bench.foreign_cancel("follow_path");
+    rig.ticks(10);
+    assert!(is_moving(&rig) && rig.reports.try_recv().is_err());
+    rig.ticks(30);
+    let reports: Vec<_> = rig.reports.try_iter().collect();
+    let words = reports
+        .iter()
+        .map(|(client, report)| (*client, &*report.error_message));
+    let first = format!("FollowPath::3 (FollowPath) failed: {CANCELED}");
+    let second = format!("{first}; this goal had not started");
+    assert_eq!(words.collect::<Vec<_>>(), [(1, &*first), (2, &*second)]);
+}
+
+#[test]
 fn g3_a_goal_that_waits_for_its_transform_does_not_move_a_robot_that_another_client_has_stopped() {
     let tree = plan_and_follow("only");
     let mut rig = driving_rig();

@@ -512,6 +512,20 @@ fn a_goal_that_takes_the_place_of_one_that_fails_is_driven_to() {
 }
 
 #[test]
+fn a_leaf_that_failed_before_the_tree_went_on_is_not_named_as_the_reason() {
+    let mut rig = Rig::driving(300);
+    rig.bench.action::<Spin>("spin", |_| Plan::abort(702).after(10));
+    let text = format!(
+        r#"<Sequence><ForceSuccess><Spin spin_dist="1.0"/></ForceSuccess>{PLAN_AND_FOLLOW}<AlwaysFailure/></Sequence>"#
+    );
+    rig.goal_to(1, ToPose, "map", 1.0, &tree(&text));
+    rig.ticks(60);
+    let why = "the tree failed without an error code; a leaf failed before, and the tree went on: Spin::3 (Spin) failed: \
+        TF_ERROR (702): scripted (recoveries: 1)";
+    assert_eq!(rig.told(), [aborted(1, why)]);
+}
+
+#[test]
 fn a_tree_that_asks_no_server_for_anything_ends_also_for_a_goal_that_took_anothers_place() {
     let mut rig = Rig::driving(300);
     let tree = tree(r#"<Sleep msec="100"/>"#);

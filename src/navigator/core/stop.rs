@@ -175,9 +175,9 @@ impl Navigator {
                     heartbeat.goal_is_stopping();
                 }
                 let canceled = self.resources.get::<World>().and_then(World::take_canceled);
-                if let (Some(failure), Some(tree)) = (&canceled, &tree) {
-                    self.abort_queued(session.kind(), tree, failure);
-                }
+                let stopped = canceled
+                    .zip(tree.clone())
+                    .map(|stopped| (session.kind(), stopped));
                 self.state = NavigationState::Stopping {
                     session,
                     tree,
@@ -186,24 +186,24 @@ impl Navigator {
                     ended_goals: Vec::new(),
                     deadline: None,
                 };
+                if let Some((kind, (failure, tree))) = stopped {
+                    self.end_waiting(self.queue.drain_tree(kind, &tree), &failure);
+                }
             }
             other => self.state = other,
         }
     }
 
-    /// Ends the goals of the queue for a tree whose robot another client has stopped: they were accepted before. Returns
-    /// their result.
-    pub(super) fn abort_queued(
-        &self,
-        kind: NavigatorKind,
-        def: &Arc<TreeDef>,
-        failure: &LeafFailure,
-    ) -> NavigationResult {
-        let report = NavigationResult::aborted(0, &failure.to_string());
-        for request in self.queue.drain_tree(kind, def) {
-            goal_log::finish(request.kind, request.client, report.clone());
+    /// Ends goals that were accepted before another client stopped the robot, and have not started. While a session is
+    /// stopping, their clients get the results together with its result, because the robot may move until then.
+    pub(super) fn end_waiting(&mut self, requests: Vec<Request>, failure: &LeafFailure) {
+        let report = NavigationResult::aborted(0, &format!("{failure}; this goal had not started"));
+        for request in requests {
+            match &mut self.state {
+                NavigationState::Stopping { ended_goals, .. } => ended_goals.push((request, report.clone())),
+                _ => goal_log::finish(request.kind, request.client, report.clone()),
+            }
         }
-        report
     }
 
     /// Halts the tree of a session and takes the world back from it. Returns its definition, and the text of a node that
@@ -254,23 +254,19 @@ impl Navigator {
         let Some((kind, tree)) = stopped else { return };
         let canceled = self.resources.get::<World>().and_then(World::take_canceled);
         let Some(failure) = canceled else { return };
-        let report = self.abort_queued(kind, &tree, &failure);
-        let NavigationState::Stopping {
-            next, ended_goals, ..
-        } = &mut self.state
-        else {
-            return;
-        };
-        let is_for_tree = |next: &mut Request| {
-            let is_loaded = next
-                .tree
-                .loaded()
-                .is_some_and(|loaded| Arc::ptr_eq(loaded, &tree));
-            next.kind == kind && is_loaded
-        };
-        if let Some(request) = next.take_if(is_for_tree) {
-            ended_goals.push((request, report));
+        let mut waiting = Vec::new();
+        if let NavigationState::Stopping { next, .. } = &mut self.state {
+            let is_for_tree = |next: &mut Request| {
+                let is_loaded = next
+                    .tree
+                    .loaded()
+                    .is_some_and(|loaded| Arc::ptr_eq(loaded, &tree));
+                next.kind == kind && is_loaded
+            };
+            waiting.extend(next.take_if(is_for_tree));
         }
+        waiting.extend(self.queue.drain_tree(kind, &tree));
+        self.end_waiting(waiting, &failure);
     }
 
     /// Ends a stopping session when all its goals and jobs have stopped, or at its deadline. Returns the next goal.

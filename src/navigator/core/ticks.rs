@@ -58,10 +58,13 @@ impl Navigator {
             return false;
         };
         let def = Arc::clone(tree.definition());
-        let report = self.abort_queued(kind, &def, &failure);
-        // Before the tree is halted: code of its leaves may block.
+        // Before the tree is halted: code of its leaves may block, and goals that come meanwhile come after the stop.
+        let waiting = self.queue.drain_tree(kind, &def);
         self.hand_over();
-        self.complete(HaltReason::GoalCanceled, report, now);
+        let report = NavigationResult::aborted(0, &failure.to_string());
+        self.stop_tree(HaltReason::GoalCanceled, report, now);
+        self.end_waiting(waiting, &failure);
+        self.end_stop_of_tree(now);
         true
     }
 
@@ -146,6 +149,10 @@ impl Navigator {
     /// the tree have stopped.
     pub(super) fn complete(&mut self, reason: HaltReason, report: NavigationResult, now: Time) {
         self.stop_tree(reason, report, now);
+        self.end_stop_of_tree(now);
+    }
+
+    fn end_stop_of_tree(&mut self, now: Time) {
         if let NavigationState::Stopping { session, .. } = &self.state
             && let Some(tree) = &mut self.trees[session.kind().index()]
         {
