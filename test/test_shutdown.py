@@ -58,8 +58,13 @@ def test_g8_drive_cancels_its_goal_on_sighup(stack, start):
     assert stack.node.running()
 
 
-def test_g3_drive_says_that_its_goal_has_not_stopped(stack_factory, start):
-    stack = stack_factory({"stop_timeout": 20000})
+@pytest.mark.parametrize(
+    ("stop_timeout", "words"),
+    [(20000, "NOT STOPPED"), (3000, "the node's log says whether the robot has stopped")],
+    ids=["navigation goes on", "navigation ends before the robot stops"],
+)
+def test_g3_drive_does_not_say_that_a_robot_has_stopped_that_moves(stack_factory, start, stop_timeout, words):
+    stack = stack_factory({"stop_timeout": stop_timeout})
     controller = stack.robot.controller
     controller.behaviour.duration = None
     controller.behaviour.accept_cancel = False
@@ -68,7 +73,23 @@ def test_g3_drive_says_that_its_goal_has_not_stopped(stack_factory, start):
     drive.interrupt()
     code, _ = drive.wait(10.0)
     assert code > 0
-    assert "result: NOT STOPPED" in drive.output, drive.output
+    assert words in drive.output.split("result: ")[-1], drive.output
+
+
+def test_g3_drive_sends_no_goal_after_an_interrupt(stack_factory, start):
+    # Drive asks the node `bt_navigator` for its default tree first.
+    stack = stack_factory(remappings={"__node": "navigator"})
+    stack.robot.controller.behaviour.duration = None
+    goal = stack.navigation.send(1.0, 0.0)
+    wait_for(stack.robot.controller.executing, 10, "the controller to execute")
+    drive = start(find("navtree"), "drive", "--goal", "2", "0", "0")
+    service = "/bt_navigator/get_parameters"
+    wait_for(lambda: stack.graph.node.count_clients(service), 10, lambda: f"the question for the tree: {drive.output}")
+    drive.interrupt()
+    code, _ = drive.wait(10.0)
+    assert code > 0
+    assert "interrupted: no goal was sent" in drive.output, drive.output
+    assert not goal.done(), stack.node.output
 
 
 SLOW_STOP = {"stop_delay": 1.6}

@@ -1,6 +1,7 @@
 //! `navtree drive`: sends a navigation goal as any client does, and shows the tree while it runs. It continues if the
 //! reader of its output ends, so that no active goal remains.
 
+use std::fmt;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -121,6 +122,10 @@ impl Drive {
         self.world.begin_tick(self.ros.clock().steady());
     }
 
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Acquire)
+    }
+
     fn options() -> GoalOptions {
         // The discovery of a node that has just started takes time.
         GoalOptions {
@@ -196,6 +201,9 @@ impl Drive {
                 maps_sender.put(payload.clone());
             }
         });
+        if self.is_interrupted() {
+            return Err("interrupted: no goal was sent".to_owned());
+        }
         let ticket = self
             .world
             .start_goal(server, &"drive".into(), Payload::new(message), Self::options());
@@ -227,7 +235,7 @@ impl Drive {
         let ticket = self.world.call(server, &"drive".into(), request, Self::options());
         loop {
             self.wait_and_update();
-            if self.interrupted.load(Ordering::Acquire) {
+            if self.is_interrupted() {
                 return None;
             }
             let Some(outcome) = self.world.finish(ticket) else {
@@ -241,8 +249,7 @@ impl Drive {
         }
     }
 
-    /// Follows the goal to its outcome. After an interrupt or `--patience`, cancels the goal and returns what has not
-    /// stopped.
+    /// Follows the goal to its outcome, or cancels it after an interrupt or `--patience`.
     fn follow(
         &mut self,
         ticket: Ticket,
@@ -251,7 +258,7 @@ impl Drive {
         plans: &Inbox,
         track: &mut Track,
         display: &mut Display,
-    ) -> Result<Outcome<Payload>, Vec<String>> {
+    ) -> Result<Outcome<Payload>, Interruption> {
         let deadline = Instant::now() + Duration::from_secs(arguments.patience);
         loop {
             self.wait_and_update();
@@ -278,20 +285,51 @@ impl Drive {
             if let Some(outcome) = self.world.finish(ticket) {
                 return Ok(outcome);
             }
-            if self.interrupted.load(Ordering::Acquire) || Instant::now() > deadline {
+            if self.is_interrupted() || Instant::now() > deadline {
+                let progress = self.world.progress(ticket);
+                let was_accepted = progress.is_some_and(|progress| progress.accepted);
                 self.world.halt(ticket, crate::bt::HaltReason::ShuttingDown);
                 let stop_deadline = Instant::now() + Duration::from_secs(4);
                 self.wait_and_update();
                 while !self.world.is_settled() && Instant::now() < stop_deadline {
                     self.wait_and_update();
                 }
-                return Err(self.world.unsettled());
+                return Err(Interruption {
+                    was_accepted,
+                    still_active: self.world.unsettled(),
+                });
             }
         }
     }
 }
 
-fn finish(arguments: &Arguments, track: &Track, outcome: &Result<Outcome<Payload>, Vec<String>>) -> Exit {
+/// The end of the command before its goal has ended. It gets no result any more.
+struct Interruption {
+    /// The node had accepted the goal.
+    was_accepted: bool,
+    /// What has not ended.
+    still_active: Vec<String>,
+}
+
+impl fmt::Display for Interruption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.still_active.is_empty() {
+            let what = self.still_active.join(", ");
+            write!(
+                f,
+                "NOT STOPPED: this command requested a cancel, and the goal has not ended: {what}"
+            )
+        } else if self.was_accepted {
+            f.write_str(
+                "this command requested a cancel, and its navigation has ended; the node's log says whether the robot has stopped",
+            )
+        } else {
+            f.write_str("interrupted before the node had accepted the goal")
+        }
+    }
+}
+
+fn finish(arguments: &Arguments, track: &Track, outcome: &Result<Outcome<Payload>, Interruption>) -> Exit {
     outln!("");
     for line in track.text(72) {
         outln!("  {line}");
@@ -317,17 +355,7 @@ fn finish(arguments: &Arguments, track: &Track, outcome: &Result<Outcome<Payload
         Ok(Outcome::Canceled(payload)) => (format!("CANCELED{}", result(payload)), Exit::Problems),
         Ok(Outcome::Rejected) => ("REJECTED: is the node active?".to_owned(), Exit::Problems),
         Ok(other) => (format!("{other:?}"), Exit::Problems),
-        Err(still_active) if still_active.is_empty() => (
-            "this command requested a cancel, and the goal has ended".to_owned(),
-            Exit::Problems,
-        ),
-        Err(still_active) => (
-            format!(
-                "NOT STOPPED: this command requested a cancel, and the goal has not ended: {}",
-                still_active.join(", ")
-            ),
-            Exit::Problems,
-        ),
+        Err(interruption) => (interruption.to_string(), Exit::Problems),
     };
     outln!("  result: {text}");
     exit
