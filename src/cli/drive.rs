@@ -2,7 +2,7 @@
 //! reader of its output ends, so that no active goal remains.
 
 use std::fmt;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::drive_display::Display;
 use super::{Exit, errln, outln};
-use crate::bt::{NodeStatus, Registry, Resource, TreeDef};
+use crate::bt::{Registry, Resource};
 use crate::goal::{GoalOptions, Outcome, Ticket};
-use crate::monitor::live::LiveTree;
 use crate::monitor::track::Track;
 use crate::monitor::walls::Walls;
 use crate::msg::action::{
@@ -23,7 +23,7 @@ use crate::msg::{BehaviorTreeLog, Header, OccupancyGrid, Path, Pose, PoseStamped
 use crate::nav::{EndpointKind, Form, Payload, Settings, TopicSpec, World};
 use crate::navigator::Signals;
 use crate::ros::guardian::{self, Guardian};
-use crate::ros::{Endpoints, GoalTrackerThread, Ros};
+use crate::ros::{Endpoints, GoalTrackerThread, Ros, exit_within};
 use crate::xml::Loader;
 
 #[derive(clap::Args)]
@@ -65,12 +65,26 @@ fn tree_name_for_node(tree: &std::path::Path) -> String {
     std::path::absolute(tree).map_or(name, |absolute| absolute.display().to_string())
 }
 
+/// How long the command waits for the end of the goal that it has cancelled.
+const STOP_PATIENCE: Duration = Duration::from_secs(4);
+
+/// The time to end after the goal has, or has not. Then the process ends itself, and its guardian cancels the goal: this
+/// thread may be blocked, because nobody reads the output.
+const EXIT_PATIENCE: Duration = Duration::from_secs(4);
+
+/// The exit code of [`Exit::Problems`].
+const PROBLEMS: u8 = 1;
+
 /// Sets a flag on Ctrl-C or when the terminal closes. The goal is then cancelled before the program ends.
 fn watch_interrupt() -> io::Result<Arc<AtomicBool>> {
     let signals = Signals::new()?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
-    let _child = signals.split(move || flag.store(true, Ordering::Release))?;
+    let _child = signals.split(move || {
+        if !flag.swap(true, Ordering::AcqRel) {
+            exit_within(STOP_PATIENCE + EXIT_PATIENCE, PROBLEMS);
+        }
+    })?;
     Ok(interrupted)
 }
 
@@ -78,7 +92,7 @@ struct Drive {
     world: World,
     interrupted: Arc<AtomicBool>,
     // Dropped last, in this order: the link of the world uses them.
-    _goal_tracker: GoalTrackerThread,
+    goal_tracker: GoalTrackerThread,
     ros: Ros,
     /// Cancels the goal if this process is killed.
     _guardian: Option<Guardian>,
@@ -108,7 +122,7 @@ impl Drive {
         Ok(Self {
             world,
             interrupted: watch_interrupt().map_err(|error| error.to_string())?,
-            _goal_tracker: goal_tracker,
+            goal_tracker,
             ros,
             _guardian: guardian.ok(),
         })
@@ -169,6 +183,7 @@ impl Drive {
                 Form::Plain,
             )
             .map_err(to_text)?;
+        self.world.hear(server);
         let topic = |name: &str, type_name: &str| TopicSpec {
             name: name.into(),
             type_name: type_name.into(),
@@ -259,7 +274,9 @@ impl Drive {
         track: &mut Track,
         display: &mut Display,
     ) -> Result<Outcome<Payload>, Interruption> {
-        let deadline = Instant::now() + Duration::from_secs(arguments.patience);
+        let patience = Duration::from_secs(arguments.patience);
+        let began = Instant::now();
+        exit_within(patience.saturating_add(STOP_PATIENCE + EXIT_PATIENCE), PROBLEMS);
         loop {
             self.wait_and_update();
             for payload in changes.take() {
@@ -285,19 +302,35 @@ impl Drive {
             if let Some(outcome) = self.world.finish(ticket) {
                 return Ok(outcome);
             }
-            if self.is_interrupted() || Instant::now() > deadline {
+            if self.is_interrupted() || began.elapsed() > patience {
                 let progress = self.world.progress(ticket);
                 let was_accepted = progress.is_some_and(|progress| progress.accepted);
                 self.world.halt(ticket, crate::bt::HaltReason::ShuttingDown);
-                let stop_deadline = Instant::now() + Duration::from_secs(4);
-                self.wait_and_update();
-                while !self.world.is_settled() && Instant::now() < stop_deadline {
-                    self.wait_and_update();
-                }
                 return Err(Interruption {
                     was_accepted,
-                    still_active: self.world.unsettled(),
+                    still_active: self.wait_for_stop(),
                 });
+            }
+        }
+    }
+
+    /// Waits for the end of the cancelled goal. Returns what has not ended.
+    fn wait_for_stop(&mut self) -> Vec<String> {
+        let began = Instant::now();
+        loop {
+            self.wait_and_update();
+            // The goal of a server that left the graph is settled, and may still be executing.
+            let may_execute = self.goal_tracker.handle().may_have_goals();
+            if self.world.is_settled() && !may_execute {
+                return Vec::new();
+            }
+            if began.elapsed() > STOP_PATIENCE {
+                let unsettled = self.world.unsettled();
+                return if unsettled.is_empty() {
+                    vec!["the node has left the graph".to_owned()]
+                } else {
+                    unsettled
+                };
             }
         }
     }
@@ -349,7 +382,15 @@ fn finish(arguments: &Arguments, track: &Track, outcome: &Result<Outcome<Payload
             format!(" {} {}", result.error_code, result.error_msg)
         })
     };
+    let has_code = |payload: &Payload| {
+        let result = payload.get::<NavigateToPoseResult>();
+        result.is_some_and(|result| result.error_code != 0)
+    };
     let (text, exit) = match outcome {
+        // Something of the tree may still move the robot.
+        Ok(Outcome::Succeeded(payload)) if has_code(payload) => {
+            (format!("SUCCEEDED{}", result(payload)), Exit::Problems)
+        }
         Ok(Outcome::Succeeded(_)) => ("SUCCEEDED".to_owned(), Exit::Success),
         Ok(Outcome::Aborted(payload)) => (format!("ABORTED{}", result(payload)), Exit::Problems),
         Ok(Outcome::Canceled(payload)) => (format!("CANCELED{}", result(payload)), Exit::Problems),
@@ -375,96 +416,6 @@ impl Inbox {
 
     fn take(&self) -> Vec<Payload> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
-    }
-}
-
-/// Displays the tree: redrawn in place on a terminal, otherwise one line per change.
-struct Display {
-    tree: Option<(Arc<TreeDef>, LiveTree)>,
-    is_terminal: bool,
-    drawn_lines: usize,
-    last_draw: Instant,
-    feedback_line: String,
-}
-
-impl Display {
-    fn new(def: Option<Arc<TreeDef>>) -> Self {
-        let tree = def.map(|def| {
-            let live = LiveTree::new(&def);
-            (def, live)
-        });
-        let is_terminal = std::io::stdout().is_terminal();
-        Self {
-            tree,
-            is_terminal,
-            drawn_lines: 0,
-            last_draw: Instant::now(),
-            feedback_line: String::new(),
-        }
-    }
-
-    fn apply_changes(&mut self, log: &BehaviorTreeLog) {
-        let Some((_, live)) = &mut self.tree else { return };
-        for change in &log.event_log {
-            if let Some(status) = NodeStatus::from_name(&change.current_status) {
-                live.change(change.uid, status);
-            }
-            if !self.is_terminal && matches!(change.current_status.as_str(), "SUCCESS" | "FAILURE") {
-                outln!("    {} {}", change.node_name, change.current_status);
-            }
-        }
-    }
-
-    fn set_feedback(&mut self, feedback: &NavigateToPoseFeedback) {
-        self.feedback_line = format!(
-            "{:.2} m remaining, {:.1} s, {} recoveries",
-            feedback.distance_remaining,
-            feedback.navigation_time.as_secs_f64(),
-            feedback.number_of_recoveries
-        );
-    }
-
-    fn draw(&mut self) {
-        let period = Duration::from_millis(if self.is_terminal { 100 } else { 1000 });
-        if self.last_draw.elapsed() < period {
-            return;
-        }
-        self.last_draw = Instant::now();
-        if self.is_terminal {
-            self.redraw();
-        } else if !self.feedback_line.is_empty() {
-            let running = self
-                .tree
-                .as_ref()
-                .map_or_else(Vec::new, |(def, live)| live.running_leaves(def));
-            outln!("  {}  [{}]", self.feedback_line, running.join(", "));
-        }
-    }
-
-    fn redraw(&mut self) {
-        let mut out = String::new();
-        if self.drawn_lines > 0 {
-            out.push_str(&format!("\x1b[{}A", self.drawn_lines));
-        }
-        let mut lines = self
-            .tree
-            .as_ref()
-            .map_or_else(Vec::new, |(def, live)| live.lines(def, true));
-        lines.push(String::new());
-        lines.push(self.feedback_line.clone());
-        for line in &lines {
-            out.push_str("\x1b[2K  ");
-            out.push_str(line);
-            out.push('\n');
-        }
-        self.drawn_lines = lines.len();
-        super::out(&out);
-    }
-
-    fn end(&mut self) {
-        if self.is_terminal {
-            self.redraw();
-        }
     }
 }
 

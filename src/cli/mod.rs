@@ -16,6 +16,8 @@ mod convert;
 mod coverage;
 #[cfg(feature = "ros")]
 mod drive;
+#[cfg(feature = "ros")]
+mod drive_display;
 mod expectations;
 mod explain;
 mod fix;
