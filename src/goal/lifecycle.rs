@@ -347,10 +347,12 @@ overtake the status list that shows the cancel: the list counts also after the e
 goal itself, the answer of the server shows who was first: if the only cancel of navtree comes too late (*terminated*) or is
 refused, and the goal is *canceled*, then another client has cancelled it. So a goal that ends as *canceled* before this
 answer stays in Canceling until the answer is there, for `cancel_retry` at most. After a second cancel of navtree, a cancel
-of another client is not visible. Neither is one whose goal the server has forgotten before the cancel of navtree arrives
-(its `result_timeout` is 0). A server that ends a goal as *canceled* without any request looks like one that another client
-has asked: some C++ servers do so when they drop their goal. From the notice until the tree has read it, no goal of that tree
-is sent: a tick that does not know of the notice may start one, and an earlier one may wait for the cancelled goal.
+of another client is not visible. During an update an activation has two goals on its server: if a Cancel node of the tree
+cancels one of them, a cancel of the other one by another client is not visible. Neither is one whose goal the server has
+forgotten before the cancel of navtree arrives (its `result_timeout` is 0). A server that ends a goal as *canceled* without
+any request looks like one that another client has asked: some C++ servers do so when they drop their goal. From the notice
+until the tree has read it, no goal of that tree is sent: a tick that does not know of the notice may start one, and an
+earlier one may wait for the cancelled goal.
 
 **Sending.** A goal request is sent after all events that have arrived by then were handled. A goal or a call that is halted
 before it was sent is never sent: it gets *withdrawn* instead of *halt* or *shut down*. If the server disappears before a

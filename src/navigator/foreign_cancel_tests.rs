@@ -695,6 +695,30 @@ fn open_cancel_node(text: &str, options: Options, cancel_delay: u64) -> Rig {
     rig
 }
 
+#[test]
+fn g3_a_tree_sends_no_goal_before_the_answer_to_its_cancel_node_shows_who_stopped_the_robot() {
+    let other_branch = format!(
+        r#"{FOLLOW}<Sequence><Wait wait_duration="0.1"/><CancelControl/></Sequence>
+           <Sequence><Sleep msec="200"/>{SPIN}</Sequence>"#
+    );
+    let same_server = format!(
+        r#"<Fallback><Timeout msec="200">{FOLLOW}</Timeout>{FOLLOW}</Fallback>
+           <Sequence><Wait wait_duration="0.1"/><CancelControl/></Sequence>"#
+    );
+    for branches in [other_branch, same_server] {
+        let text = format!(
+            r#"<Sequence>{PLAN}<Parallel success_count="-1" failure_count="1">{branches}</Parallel></Sequence>"#
+        );
+        let mut rig = open_cancel_node(&text, Options::default(), 400);
+        let before = moves(&rig);
+        rig.ticks(200);
+        let (client, report) = rig.report();
+        assert_eq!((client, report.status), (1, Aborted));
+        assert!(report.error_message.contains(CANCELED), "{report:?}");
+        assert_eq!((moves(&rig), is_moving(&rig)), (before, false), "{branches}");
+    }
+}
+
 fn with_cancel_node(cancel_node: &str) -> String {
     format!(
         r#"<Parallel success_count="-1" failure_count="1">

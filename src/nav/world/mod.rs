@@ -73,6 +73,8 @@ pub struct World {
     /// The newest requests that were halted or have ended, and whose cancel by another client would end the navigation. It
     /// may become known after the halt or the end.
     without_leaf: VecDeque<(Ticket, Progress)>,
+    /// The requests whose notice of a cancel is not confirmed.
+    unread_cancels: Vec<Ticket>,
     events: Vec<Event>,
     /// Number of messages on all topics.
     messages: u64,
@@ -113,6 +115,7 @@ impl World {
             triggers: Vec::new(),
             outbox: Outbox::default(),
             without_leaf: VecDeque::new(),
+            unread_cancels: Vec::new(),
             events: Vec::new(),
             messages: 0,
             listeners: Vec::new(),
@@ -424,6 +427,7 @@ impl Resource for World {
     }
 
     fn end_tick(&mut self, _now: Time) {
+        self.confirm_cancels();
         self.outbox.end_tick(&mut *self.link);
         if std::mem::take(&mut self.has_released) {
             self.link.hand_over();

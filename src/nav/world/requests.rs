@@ -242,7 +242,7 @@ impl World {
     pub(super) fn take_notice(&mut self, notice: Notice<Payload>) {
         let ticket = notice.ticket();
         if notice.is_cancel() {
-            self.outbox.read_cancel(ticket);
+            self.unread_cancels.push(ticket);
         }
         let Some(progress) = self.waiting.get_mut(&ticket) else {
             self.take_notice_without_leaf(ticket, &notice);
@@ -269,6 +269,26 @@ impl World {
             }
         }
         self.check_canceled(ticket);
+    }
+
+    /// Confirms the notices of cancels: from then on, goals of this tree are sent. Not before it is known who cancelled the
+    /// goal: another client may have stopped the robot (guarantee G3).
+    pub(super) fn confirm_cancels(&mut self) {
+        let Self {
+            unread_cancels,
+            waiting,
+            without_leaf,
+            outbox,
+            ..
+        } = self;
+        unread_cancels.retain(|ticket| {
+            let is_undecided = requests_in(waiting, without_leaf)
+                .any(|(of, progress)| of == *ticket && progress.cancels.are_undecided());
+            if !is_undecided {
+                outbox.read_cancel(*ticket);
+            }
+            is_undecided
+        });
     }
 
     /// The request of a Cancel node has no answer. It may still cancel the next goals on the server.
