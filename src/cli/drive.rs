@@ -357,7 +357,10 @@ impl fmt::Display for Interruption {
                 "this command requested a cancel, and its navigation has ended; the node's log says whether the robot has stopped",
             )
         } else {
-            f.write_str("interrupted before the node had accepted the goal")
+            f.write_str(
+                "this command was interrupted before it knew that the node had accepted the goal; if it had, the node's log \
+                 says whether the robot has stopped",
+            )
         }
     }
 }

@@ -72,6 +72,13 @@ impl Failures {
         self.last.as_ref()
     }
 
+    /// The last failure, if it is of the tick of this time.
+    pub fn last_of_tick(&self, now: Time) -> Option<&LeafFailure> {
+        self.last()
+            .filter(|(_, at)| *at == now)
+            .map(|(failure, _)| failure)
+    }
+
     /// Starts another run.
     pub fn forget(&mut self) {
         *self = Self::default();

@@ -66,13 +66,12 @@ pub(crate) fn error_of(tree: &mut Tree, options: &Options) -> (u16, String) {
         });
     let Some((code, key)) = codes.min_by_key(|(code, _)| *code) else {
         let last = tree.resource::<World>().and_then(|world| {
-            let (failure, at) = world.failures.last()?;
-            // After an earlier failure the tree went on: something else has failed the tree.
-            let what = if *at == world.now() {
-                "the last leaf that failed"
-            } else {
-                "a leaf failed before, and the tree went on"
+            let what = match world.failures.last_of_tick(world.now()) {
+                Some(_) => "the last action or service that failed",
+                // After it the tree went on: something else has failed the tree.
+                None => "an action or service failed before, and the tree went on",
             };
+            let (failure, _) = world.failures.last()?;
             Some(format!("{WITHOUT_CODE}; {what}: {failure}{recoveries}"))
         });
         return (0, last.unwrap_or_else(|| WITHOUT_CODE.to_owned()));
@@ -81,7 +80,12 @@ pub(crate) fn error_of(tree: &mut Tree, options: &Options) -> (u16, String) {
     if let (Some(entry), Some(world)) = (entry, tree.resource::<World>())
         && let Some(failure) = world.failures.of_code(entry, code)
     {
-        return (code, format!("{failure}{recoveries}"));
+        let last = world.failures.last_of_tick(world.now());
+        let text = match last.filter(|last| *last != failure) {
+            Some(last) => format!("{last}; the error code is of an earlier failure: {failure}{recoveries}"),
+            None => format!("{failure}{recoveries}"),
+        };
+        return (code, text);
     }
     // A script or a node of another library wrote the code.
     let message = match tree.get(&message_key(key)) {

@@ -506,7 +506,7 @@ fn a_goal_that_takes_the_place_of_one_that_fails_is_driven_to() {
     // The failure of a goal belongs only to that goal.
     rig.goal_to(3, ToPose, "map", 1.0, &tree);
     rig.ticks(40);
-    let why = "the tree failed without an error code; the last leaf that failed: FollowPath::3 (FollowPath) failed: \
+    let why = "the tree failed without an error code; the last action or service that failed: FollowPath::3 (FollowPath) failed: \
         FAILED_TO_MAKE_PROGRESS (105): scripted";
     assert_eq!(rig.told(), [aborted(3, why)]);
 }
@@ -520,9 +520,29 @@ fn a_leaf_that_failed_before_the_tree_went_on_is_not_named_as_the_reason() {
     );
     rig.goal_to(1, ToPose, "map", 1.0, &tree(&text));
     rig.ticks(60);
-    let why = "the tree failed without an error code; a leaf failed before, and the tree went on: Spin::3 (Spin) failed: \
+    let why = "the tree failed without an error code; an action or service failed before, and the tree went on: Spin::3 (Spin) failed: \
         TF_ERROR (702): scripted (recoveries: 1)";
     assert_eq!(rig.told(), [aborted(1, why)]);
+}
+
+#[test]
+fn the_reason_names_the_last_failure_before_an_earlier_one_whose_code_counts() {
+    let mut rig = Rig::driving(300);
+    rig.bench.action::<Spin>("spin", |_| Plan::abort(702).after(10));
+    rig.bench
+        .action::<FollowPath>("follow_path", |_| Plan::abort(105).after(300));
+    let text = r#"<Fallback>
+          <Sequence><ComputePathToPose goal="{goal}" path="{path}"/>
+            <FollowPath path="{path}" error_code_id="{follow_path_error_code}"/></Sequence>
+          <Spin spin_dist="1.0"/>
+        </Fallback>"#;
+    rig.goal_to(1, ToPose, "map", 1.0, &tree(text));
+    rig.ticks(60);
+    let (_, report) = rig.report();
+    let why = "Spin::5 (Spin) failed: TF_ERROR (702): scripted; the error code is of an earlier failure: \
+        FollowPath::4 (FollowPath) failed: FAILED_TO_MAKE_PROGRESS (105): scripted";
+    assert_eq!(report.error_code, 105);
+    assert!(report.error_message.starts_with(why), "{report:?}");
 }
 
 #[test]

@@ -293,6 +293,29 @@ fn g3_a_cancel_of_another_client_ends_a_navigation_that_is_not_ticked_and_no_lat
 }
 
 #[test]
+fn g3_a_goal_that_comes_after_the_node_knew_of_a_cancel_of_another_client_drives() {
+    let options = Options {
+        period: Duration::from_secs(1),
+        ..Options::default()
+    };
+    let mut remote = Remote::with_options(options);
+    let tree = remote.turn(Plan::endless);
+    remote.periods(200);
+    assert_eq!(remote.bench.active("spin"), 1);
+    remote.bench.foreign_cancel("spin");
+    // The GoalTracker tells the thread of the notice, long before the next tick.
+    remote.bench.wait(5);
+    remote.thread.handle().event();
+    remote.ticks();
+    remote.goal(2, &tree);
+    remote.periods(200);
+    let (client, report) = remote.reports.try_recv().unwrap();
+    assert_eq!(client, 1);
+    assert!(report.error_message.contains("another client"), "{report:?}");
+    assert_eq!((remote.is_running(), remote.bench.active("spin")), (true, 1));
+}
+
+#[test]
 fn a_pause_is_for_its_goal_and_for_no_later_one() {
     let mut remote = Remote::new();
     let handle = remote.thread.handle().clone();

@@ -167,6 +167,8 @@ impl Loop {
                 // First: an event from now on may be too late for the next tick, so it needs a message of its own.
                 self.has_event.store(false, Ordering::Release);
                 self.event_waits = self.navigator.options().tick_on_event;
+                // A cancel of another client counts from now on: a goal that comes before the next tick comes after it.
+                self.navigator.poll_without_tick(now);
             }
             Message::Pause(goal, reply) => {
                 // Another goal may have taken its place since the client looked.

@@ -94,8 +94,13 @@ impl Owner {
             }
             Effect::Notify(notice) => {
                 self.changed |= matches!(notice, Notice::Finished { .. });
+                let is_cancel = notice.is_cancel();
                 if let Some(inbox) = self.links.get(&notice.ticket().link()) {
                     inbox.notice(notice);
+                }
+                if is_cancel {
+                    // Also if no goal changes: the goal may have ended before.
+                    self.board.notify_change();
                 }
             }
             Effect::Report(report) => self.report(report),
