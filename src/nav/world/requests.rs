@@ -274,21 +274,16 @@ impl World {
     /// Confirms the notices of cancels: from then on, goals of this tree are sent. Not before it is known who cancelled the
     /// goal: another client may have stopped the robot (guarantee G3).
     pub(super) fn confirm_cancels(&mut self) {
-        let Self {
-            unread_cancels,
-            waiting,
-            without_leaf,
-            outbox,
-            ..
-        } = self;
-        unread_cancels.retain(|ticket| {
-            let is_undecided = requests_in(waiting, without_leaf)
-                .any(|(of, progress)| of == *ticket && progress.cancels.are_undecided());
+        let mut unread = std::mem::take(&mut self.unread_cancels);
+        unread.retain(|ticket| {
+            let progress = self.request(*ticket);
+            let is_undecided = progress.is_some_and(|progress| progress.cancels.are_undecided());
             if !is_undecided {
-                outbox.read_cancel(*ticket);
+                self.outbox.read_cancel(*ticket);
             }
             is_undecided
         });
+        self.unread_cancels = unread;
     }
 
     /// The request of a Cancel node has no answer. It may still cancel the next goals on the server.
@@ -333,13 +328,16 @@ impl World {
         }
     }
 
-    fn check_canceled(&mut self, ticket: Ticket) {
+    /// A request whose notices count, with or without a leaf that waits for it.
+    fn request(&self, ticket: Ticket) -> Option<&Progress> {
         let without_leaf = || self.without_leaf.iter().find(|(of, _)| *of == ticket);
-        let Some(progress) = self
-            .waiting
+        self.waiting
             .get(&ticket)
             .or_else(|| without_leaf().map(|(_, progress)| progress))
-        else {
+    }
+
+    fn check_canceled(&mut self, ticket: Ticket) {
+        let Some(progress) = self.request(ticket) else {
             return;
         };
         if progress.cancels.are_by_another()

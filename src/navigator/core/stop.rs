@@ -174,10 +174,6 @@ impl Navigator {
                     heartbeat.cancel_processed(goal);
                     heartbeat.goal_is_stopping();
                 }
-                let canceled = self.resources.get::<World>().and_then(World::take_canceled);
-                let stopped = canceled
-                    .zip(tree.clone())
-                    .map(|stopped| (session.kind(), stopped));
                 self.state = NavigationState::Stopping {
                     session,
                     tree,
@@ -186,9 +182,7 @@ impl Navigator {
                     ended_goals: Vec::new(),
                     deadline: None,
                 };
-                if let Some((kind, (failure, tree))) = stopped {
-                    self.end_waiting(self.queue.drain_tree(kind, &tree), &failure);
-                }
+                self.end_waiting_if_canceled();
             }
             other => self.state = other,
         }

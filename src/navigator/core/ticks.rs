@@ -29,8 +29,8 @@ impl Navigator {
         has_new_goal
     }
 
-    /// Like [`Navigator::poll`], for a tree that gets no tick for a longer time. Another client's cancel ends its
-    /// navigation now: later, it would end the navigation that has taken its place by then.
+    /// Like [`Navigator::poll`], for a turn without a tick. Another client's cancel ends the navigation now: later, it would
+    /// end the navigation that has taken its place by then.
     pub fn poll_without_tick(&mut self, now: Time) -> bool {
         self.end_if_canceled(now);
         self.poll(now)
@@ -152,6 +152,7 @@ impl Navigator {
         self.end_stop_of_tree(now);
     }
 
+    /// Clears the error codes of the tree that was stopped, and ends its session if everything has stopped.
     fn end_stop_of_tree(&mut self, now: Time) {
         if let NavigationState::Stopping { session, .. } = &self.state
             && let Some(tree) = &mut self.trees[session.kind().index()]

@@ -167,8 +167,6 @@ impl Loop {
                 // First: an event from now on may be too late for the next tick, so it needs a message of its own.
                 self.has_event.store(false, Ordering::Release);
                 self.event_waits = self.navigator.options().tick_on_event;
-                // A cancel of another client counts from now on: a goal that comes before the next tick comes after it.
-                self.navigator.poll_without_tick(now);
             }
             Message::Pause(goal, reply) => {
                 // Another goal may have taken its place since the client looked.
@@ -336,14 +334,11 @@ impl Loop {
         {
             // A goal waits for a transform on the clock that a simulation does not stop. `/clock` may stand still.
             let is_still = self.paused.is_some() || began.since(self.last_tick) > 2 * period;
-            let has_new_goal = if is_still {
-                let has_new_goal = self.navigator.poll_without_tick(now);
+            let has_new_goal = self.navigator.poll_without_tick(now);
+            if is_still {
                 // The next tick did not take the time of a pause, or of a simulation that stood still.
                 (self.worked, self.uncounted) = (Duration::ZERO, self.clock.steady());
-                has_new_goal
-            } else {
-                self.navigator.poll(now)
-            };
+            }
             self.event_waits |= has_new_goal && self.navigator.options().tick_on_event;
             return;
         }
