@@ -1,13 +1,33 @@
-"""Builds minimal nodes in C (the `.c` files of this folder) with the ROS 2 of the environment."""
+"""Builds and runs minimal nodes in C (the `.c` files of this folder) with the ROS 2 of the environment."""
 
+import contextlib
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
 
+#: The loop of `tick_loop.c`, with the packages of its messages.
+TICK_LOOP = ("tick_loop", ("tf2_msgs", "nav_msgs", "nav2_msgs"))
 
-def build(folder, name, packages=()):
+
+@contextlib.contextmanager
+def c_node(name, packages=(), arguments=()):
+    """A running node in C: its process number."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [str(_build(folder, name, packages)), *map(str, arguments)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        try:
+            # The middleware logs to the same stream.
+            assert "up\n" in process.stdout, f"the node of {name}.c did not start"
+            yield process.pid
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _build(folder, name, packages=()):
     """Compiles a source file of this folder with the messages of some packages. Returns the executable."""
     prefixes = [Path(prefix) for prefix in os.environ["AMENT_PREFIX_PATH"].split(":") if prefix]
     command = ["cc", "-O2", str(FOLDER / f"{name}.c"), "-o", str(Path(folder) / name)]

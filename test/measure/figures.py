@@ -1,9 +1,6 @@
 """The resources of the node: processor, memory, threads, the durations of its ticks and of its start."""
 
-import contextlib
 import os
-import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
 
@@ -11,6 +8,7 @@ from nav2_msgs.action import FollowPath
 from support.domains import free_domain
 
 from . import fleet
+from .c_nodes import TICK_LOOP, c_node
 from .latencies import Latencies
 from .process import memory, processor
 from .system import DEFAULT_SERVERS, MeasuredSystem
@@ -96,25 +94,9 @@ def silent_ticks(effort, say):
         return system.ticks()
 
 
-@contextlib.contextmanager
-def _c_node(name, packages=(), arguments=()):
-    """A running node in C."""
-    from .c_nodes import build
-
-    with tempfile.TemporaryDirectory() as folder:
-        command = [str(build(folder, name, packages)), *map(str, arguments)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        try:
-            assert process.stdout.readline().strip() == "up", f"the node of {name}.c did not start"
-            yield process.pid
-        finally:
-            process.kill()
-            process.wait()
-
-
 def empty_node():
     """Memory of an empty node in C, on the same rcl and middleware."""
-    with _c_node("empty_node") as pid:
+    with c_node("empty_node") as pid:
         time.sleep(1.0)
         return memory(pid)
 
@@ -125,7 +107,7 @@ def further_empty_robot(domain, say):
     say("a robot has {} publishers, {} subscriptions, {} services, {} clients".format(*entities))
     resident = []
     for nodes in (1, 21):
-        with _c_node("empty_robots", ("std_msgs", "std_srvs"), (*entities, nodes)) as pid:
+        with c_node("empty_robots", ("std_msgs", "std_srvs"), (*entities, nodes)) as pid:
             time.sleep(1.0)
             resident.append(memory(pid).resident)
     return (resident[1] - resident[0]) / 20
@@ -142,7 +124,7 @@ def tick_loops(domain, effort, say):
         system.until(lambda: goal.accepted, 10.0, "answer of the server")
         found = {}
         for rate in (100, 10):
-            with _c_node("tick_loop", ("tf2_msgs", "nav_msgs", "nav2_msgs"), [rate]) as pid:
+            with c_node(*TICK_LOOP, [rate]) as pid:
                 time.sleep(effort.settling)
                 say(f"a loop in C with the same topics at {rate} Hz, {effort.window:.0f} s")
                 found[rate] = processor(pid, effort.window)[0]

@@ -1,6 +1,7 @@
 """Many robots: their navigators in one navtree, their servers in one nav_sim."""
 
 import contextlib
+import os
 import subprocess
 import tempfile
 import time
@@ -14,8 +15,9 @@ from support.executable import Executable, find
 from support.graph import wait_for
 from support.raw_action_server import EventLoop
 
+from .c_nodes import TICK_LOOP, c_node
 from .latencies import write_tree
-from .process import memory, processors
+from .process import memory, processor, processors
 from .system import Peer, tick_statistics
 
 COUNTS = (1, 2, 20, 200)
@@ -136,15 +138,38 @@ def entities(domain):
         return found[-1]
 
 
+@contextlib.contextmanager
+def simulate(domain, names):
+    """A nav_sim with some robots."""
+    robots = {"robots": f"[{', '.join(names)}]"}
+    with contextlib.closing(Executable("nav_sim", domain, robots | SIMULATION)) as simulation:
+        simulation.wait_for_line("nav_sim is ready", PATIENCE)
+        yield simulation
+
+
+def robot_names(count):
+    return [f"r{number}" for number in range(1, count + 1)]
+
+
+def further_loop(effort, say):
+    """Percent of a core for each further robot of a loop in C with the topics of its robots, which ignores the messages."""
+    most, used = COUNTS[-1], []
+    for count in (1, most):
+        with free_domain() as domain, simulate(domain, robot_names(count)):
+            os.environ["ROS_DOMAIN_ID"] = str(domain)
+            with c_node(*TICK_LOOP, [round(RATE), count]) as pid:
+                time.sleep(effort.settling)
+                say(f"a loop in C with the topics of {count} robots at {RATE:.0f} Hz, {effort.window:.0f} s")
+                used.append(processor(pid, effort.window)[0])
+    return (used[1] - used[0]) / (most - 1)
+
+
 def fleet(count, effort, say):
     """The resources of one navtree with ``count`` robots that drive."""
-    names = [f"r{number}" for number in range(1, count + 1)]
+    names = robot_names(count)
     say(f"{count} robots")
     with tempfile.TemporaryDirectory() as folder, free_domain() as domain, contextlib.ExitStack() as closers:
-        robots = {"robots": f"[{', '.join(names)}]"}
-        simulation = Executable("nav_sim", domain, robots | SIMULATION)
-        closers.callback(simulation.close)
-        simulation.wait_for_line("nav_sim is ready", PATIENCE)
+        simulation = closers.enter_context(simulate(domain, names))
         navigators = start(domain, names, folder)
         closers.callback(navigators.close)
         client = Peer(send_goals, domain, names)

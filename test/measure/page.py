@@ -85,11 +85,14 @@ def rows(found):
         text = "an empty node in C on the same rcl and middleware: resident / proportional / private"
         yield Row(text, _memory(found["baseline"]), "baseline")
         for rate, used in found["tick loops"].items():
-            text = f"a loop in C at {rate} Hz that ignores the same topics: processor (% of a core)"
+            text = f"a loop in C at {rate} Hz that takes and ignores the same messages: processor (% of a core)"
             yield Row(text, f"{used:.2f}", "baseline")
     if "further empty robot" in found:
         text = "each further node in C with as many entities as a robot of navtree: resident"
         yield Row(text, f"{found['further empty robot']:.2f} MiB", "baseline")
+    if "further loop" in found:
+        text = "each further robot of a loop in C at 10 Hz with the topics of 200 robots: processor (% of a core)"
+        yield Row(text, f"{found['further loop']:.3f}", "baseline")
     if "robots" in found:
         yield from _robots(found["robots"])
 
