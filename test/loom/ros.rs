@@ -276,6 +276,7 @@ fn executing() -> GoalsView {
             holds_back: false,
             is_denied_again: false,
             is_presumed_lost: false,
+            is_over: false,
         }],
         servers: vec!["server".into()],
         ..GoalsView::default()

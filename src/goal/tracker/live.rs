@@ -1,11 +1,11 @@
-//! The public view of a goal that has not ended.
+//! The public view of a goal that is tracked.
 
 use std::sync::Arc;
 
 use crate::bt::HaltReason;
 use crate::goal::{GoalId, Phase, ServerId, Ticket};
 
-/// A goal that has not ended, for code that must know whether the robot has stopped.
+/// A goal that is tracked, for code that must know whether the robot has stopped.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LiveGoal {
     /// The goal.
@@ -27,6 +27,8 @@ pub struct LiveGoal {
     pub is_denied_again: bool,
     /// Its request was lost with its server, as far as is known: the server that is there now does not know it.
     pub is_presumed_lost: bool,
+    /// The server has reported its end. The answer to its cancel is still open, and shows who cancelled it.
+    pub is_over: bool,
 }
 
 impl LiveGoal {
@@ -42,8 +44,9 @@ impl LiveGoal {
     }
 
     /// Whether the result for that client names the goal when the session has ended: the goals that delay it, and goals
-    /// of other sessions that still execute although they should have stopped.
+    /// of other sessions that still execute although they should have stopped. Not a goal whose end is known.
     pub fn is_left_by(&self, of_session: impl Fn(Ticket) -> bool) -> bool {
-        self.phase == Phase::Canceling || self.is_denied_again || self.delays_result(of_session)
+        !self.is_over
+            && (self.phase == Phase::Canceling || self.is_denied_again || self.delays_result(of_session))
     }
 }

@@ -363,6 +363,7 @@ impl<P> GoalTracker<P> {
                     holds_back: entry.goal.holds_back_until().is_some(),
                     is_denied_again: entry.goal.is_denied() && entry.goal.is_found(),
                     is_presumed_lost: entry.goal.is_presumed_lost(),
+                    is_over: entry.goal.is_over(),
                 })
             })
             .collect()
@@ -705,6 +706,20 @@ mod tests {
         let _ = rig.start_accepted(1);
         let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
         assert!(!live.delays_result(|_| false) && !live.is_left_by(|_| false));
+    }
+
+    #[test]
+    fn g3_a_goal_whose_end_is_known_is_not_named_as_one_that_has_not_stopped() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.start_accepted(1);
+        rig.halt(ticket);
+        rig.result(goal, TerminalStatus::Canceled);
+        let [live] = rig.goal_tracker.live_goals().try_into().unwrap();
+        assert!(
+            live.delays_result(|_| true),
+            "the answer to the cancel shows who has cancelled"
+        );
+        assert!(live.is_over && !live.is_left_by(|_| true));
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub struct GoalsSeen {
 pub(super) fn status(seen: &GoalsSeen) -> Condition {
     let left = |goal: &LiveGoal| !goal.phase.has_leaf() && goal.phase.may_execute();
     let stopping = |goal: &LiveGoal| matches!(goal.phase, Phase::CancelPending | Phase::Canceling);
-    let late = |goal: &LiveGoal| stopping(goal) && !goal.holds_back && !goal.is_presumed_lost;
+    let late =
+        |goal: &LiveGoal| stopping(goal) && !goal.holds_back && !goal.is_presumed_lost && !goal.is_over;
     let unreachable = |goal: &LiveGoal| goal.phase == Phase::Unreachable;
     let count = |which: &dyn Fn(&LiveGoal) -> bool| seen.live.iter().filter(|(goal, _)| which(goal)).count();
     let mut condition = Condition::ok(match seen.live.len() {
@@ -145,6 +146,7 @@ mod tests {
             holds_back,
             is_denied_again: false,
             is_presumed_lost: false,
+            is_over: false,
         };
         (goal, "follow_path".into())
     }
@@ -157,11 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn running_goals_and_goals_that_stop_in_time_are_ok() {
+    fn running_goals_and_goals_that_stop_in_time_or_have_ended_are_ok() {
         assert_eq!(of(vec![]).message, "no goals");
         let both = of(vec![live(Phase::Executing, false), live(Phase::Canceling, true)]);
         assert_eq!((both.level, both.message.as_str()), (Level::Ok, "2 goals"));
         assert_eq!((value(&both, "live"), value(&both, "stopping")), ("2", "1"));
+        let (mut over, server) = live(Phase::Canceling, false);
+        over.is_over = true;
+        assert_eq!(of(vec![(over, server)]).level, Level::Ok);
     }
 
     #[test]
