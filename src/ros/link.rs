@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashSet;
 
-use super::goal_tracker::Input;
+use super::goal_tracker::{Input, Message};
 use super::inbox::Inbox;
 use super::{DryRun, Endpoints};
 use crate::bt::Time;
@@ -73,12 +73,12 @@ impl RosLink {
             self.endpoints.keep_latched(topic);
         }
         let depth = self.topics.get(&topic).map_or(1, |spec| spec.depth);
-        self.endpoints.goal_tracker.put(Input::Publish {
+        self.endpoints.goal_tracker.put(Input::Message(Message::Publish {
             topic,
             payload,
             depth,
             is_of_leaf,
-        });
+        }));
     }
 
     /// Whether the ticket belongs to this link and is not older than `since`, a ticket of its world.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::input::{Input, InputSender};
+use super::input::{Input, InputSender, Message};
 use super::outbox::Outbox;
 use crate::bt::HaltReason;
 use crate::goal::{Command, IncidentKind, Phase, ServerId, Ticket};
@@ -100,7 +100,7 @@ impl GoalTrackerHandle {
     /// Sends a message on the thread `goal-tracker`, after earlier messages, so a tick does not wait for the middleware
     /// (G1).
     pub fn send(&self, send: impl FnOnce() + Send + 'static) {
-        self.put(Input::Send(Box::new(send)));
+        self.put(Input::Message(Message::Send(Box::new(send))));
     }
 
     /// Halts every leaf of every tree, at once and from any thread: a client's cancel need not wait for a tick. Leaves

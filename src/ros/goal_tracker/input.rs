@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use super::panics::guarded;
+use super::publishers::Publishers;
+use crate::bt::Time;
 use crate::goal::{Command, LinkId, ServerId, WireEvent};
 use crate::nav::{Payload, TopicId};
 use crate::ros::RosNode;
@@ -29,12 +32,7 @@ pub(in crate::ros) enum Input {
     Publisher(TopicId, Box<dyn Publish>),
     /// No tree publishes on this topic any more.
     Unadvertised(TopicId),
-    Publish {
-        topic: TopicId,
-        payload: Payload,
-        depth: u16,
-        is_of_leaf: bool,
-    },
+    Message(Message),
     /// A tree has opened a server. Its client follows.
     Named(ServerId, Arc<str>),
     /// No tree uses this server any more. The function is told whether the thread has no goal there, and returns
@@ -42,9 +40,42 @@ pub(in crate::ros) enum Input {
     Close(ServerId, Box<dyn FnOnce(bool) -> bool + Send>),
     Link(LinkId, Arc<Inbox>),
     Unlink(LinkId),
-    Send(Box<dyn FnOnce() + Send>),
     ShutDown(Duration),
     End,
+}
+
+/// What leaves after the requests that came before it.
+pub(in crate::ros) enum Message {
+    /// A message of a tree.
+    Publish {
+        topic: TopicId,
+        payload: Payload,
+        depth: u16,
+        /// A leaf published it, not its halt.
+        is_of_leaf: bool,
+    },
+    /// Sends feedback or a result to a client.
+    Send(Box<dyn FnOnce() + Send>),
+}
+
+impl Message {
+    pub(super) fn is_of_leaf(&self) -> bool {
+        matches!(self, Self::Publish { is_of_leaf: true, .. })
+    }
+
+    pub(super) fn send(self, publishers: &mut Publishers, now: Time) {
+        match self {
+            Self::Publish {
+                topic,
+                payload,
+                depth,
+                is_of_leaf,
+            } => publishers.publish(topic, payload, depth, is_of_leaf, now),
+            Self::Send(send) => {
+                guarded("a message", send);
+            }
+        }
+    }
 }
 
 /// Sends inputs to the thread, for transports and links.

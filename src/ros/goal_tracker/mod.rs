@@ -9,7 +9,7 @@ mod panics;
 mod publishers;
 
 pub use handle::GoalTrackerHandle;
-pub(super) use input::{Input, InputSender};
+pub(super) use input::{Input, InputSender, Message};
 pub(super) use panics::guarded;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -67,6 +67,7 @@ impl GoalTrackerThread {
                     let mut left = owner.left_goals();
                     left.cancel(&mut owner.actions);
                     fault.fail(&format!("error in the GoalTracker: {}", panic_text(&*panic)));
+                    owner.send_messages_without_leaves();
                     left.serve_until_the_end(&mut owner.actions, &mut owner.publishers, &receiver, &fault);
                 }
             }))
@@ -94,7 +95,7 @@ impl Drop for GoalTrackerThread {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::Sender;
+    use std::sync::mpsc::{Receiver, Sender};
     use std::time::Duration;
 
     use super::*;
@@ -155,12 +156,8 @@ mod tests {
         GoalTrackerThread::start(&ros, &clock, "", GoalOptions::default()).unwrap()
     }
 
-    #[test]
-    fn g11_a_goal_whose_request_stalls_is_known_although_it_was_not_shown_yet() {
-        let thread = start();
-        let handle = thread.handle();
-        assert!(!handle.may_have_goals());
-        handle.guard(guardian::list_of_goals("/bt_navigator"));
+    /// Adds a server that is present. Returns what its client sees when a goal leaves.
+    fn add_server(handle: &GoalTrackerHandle) -> Receiver<Seen> {
         let (seen, look) = channel();
         let client = Client {
             handle: handle.clone(),
@@ -169,6 +166,10 @@ mod tests {
         handle.put(Input::Named(SERVER, Arc::from("/spin")));
         handle.put(Input::Action(SERVER, Box::new(client)));
         handle.inputs().wire(WireEvent::ServerBack { server: SERVER });
+        look
+    }
+
+    fn start_goal(handle: &GoalTrackerHandle) {
         handle.submit(Input::Commands(vec![Command::Start {
             ticket: Ticket(1),
             server: SERVER,
@@ -176,6 +177,52 @@ mod tests {
             payload: Payload::new(()),
             options: GoalOptions::default(),
         }]));
+    }
+
+    /// Stalls the thread until the returned sender is dropped.
+    fn stall(handle: &GoalTrackerHandle) -> Sender<()> {
+        let (release, released) = channel();
+        let (stalls, stalled) = channel();
+        handle.send(move || {
+            stalls.send(()).unwrap();
+            let _ = released.recv_timeout(PATIENCE);
+        });
+        stalled.recv_timeout(PATIENCE).unwrap();
+        release
+    }
+
+    fn wait_until(is_done: impl Fn() -> bool) {
+        let deadline = std::time::Instant::now() + PATIENCE;
+        while !is_done() && std::time::Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert!(is_done());
+    }
+
+    #[test]
+    fn g3_a_goal_is_not_sent_if_its_halt_has_arrived_behind_a_message_of_its_tick() {
+        let thread = start();
+        let handle = thread.handle();
+        let look = add_server(handle);
+        let release = stall(handle);
+        start_goal(handle);
+        // The feedback and the log of the tick that starts the goal.
+        handle.send(|| ());
+        publish(handle, 1, false);
+        handle.halt_all(HaltReason::GoalCanceled);
+        drop(release);
+        wait_until(|| !handle.has_unhandled());
+        assert_eq!(look.try_recv().ok(), None);
+    }
+
+    #[test]
+    fn g11_a_goal_whose_request_stalls_is_known_although_it_was_not_shown_yet() {
+        let thread = start();
+        let handle = thread.handle();
+        assert!(!handle.may_have_goals());
+        handle.guard(guardian::list_of_goals("/bt_navigator"));
+        let look = add_server(handle);
+        start_goal(handle);
         let stalled = Seen {
             is_at_work: true,
             is_in_view: false,
@@ -188,22 +235,13 @@ mod tests {
     fn g3_inputs_that_a_stalled_thread_has_not_handled_are_known() {
         let thread = start();
         let handle = thread.handle();
-        let (release, released) = channel::<()>();
-        let (stalls, stalled) = channel();
-        handle.send(move || {
-            stalls.send(()).unwrap();
-            let _ = released.recv_timeout(PATIENCE);
-        });
-        stalled.recv_timeout(PATIENCE).unwrap();
+        let release = stall(handle);
         assert!(!handle.has_unhandled());
         handle.submit(Input::Commands(Vec::new()));
         assert!(handle.has_unhandled());
         assert!(!handle.is_settled(|_| true));
         drop(release);
-        let deadline = std::time::Instant::now() + PATIENCE;
-        while handle.has_unhandled() && std::time::Instant::now() < deadline {
-            std::thread::yield_now();
-        }
+        wait_until(|| !handle.has_unhandled());
         assert!(handle.is_settled(|_| true));
     }
 
@@ -220,12 +258,12 @@ mod tests {
     pub(super) const TOPIC: TopicId = TopicId(1);
 
     fn publish(handle: &GoalTrackerHandle, number: u32, is_of_leaf: bool) {
-        handle.put(Input::Publish {
+        handle.put(Input::Message(Message::Publish {
             topic: TOPIC,
             payload: Payload::new(number),
             depth: 10,
             is_of_leaf,
-        });
+        }));
     }
 
     #[test]
@@ -291,10 +329,7 @@ mod tests {
         handle.send(move || seen.send(looking.beats()).unwrap());
         let at_work = look.recv_timeout(PATIENCE).unwrap();
         assert_eq!(at_work % 2, 1);
-        let deadline = std::time::Instant::now() + PATIENCE;
-        while handle.beats() == at_work && std::time::Instant::now() < deadline {
-            std::thread::yield_now();
-        }
+        wait_until(|| handle.beats() != at_work);
         assert_eq!(handle.beats(), at_work + 1, "it waits");
     }
 }

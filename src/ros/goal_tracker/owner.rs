@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::handle::GoalTrackerHandle;
-use super::input::Input;
+use super::input::{Input, Message};
 use super::panics::{Actions, LeftGoals, guarded};
 use super::publishers::Publishers;
 use crate::bt::Time;
@@ -55,6 +55,7 @@ pub(super) struct Owner {
     pub(super) refused: FxHashSet<ServerId>,
     pub(super) guarded: Option<GuardedGoals>,
     pub(super) effects: Vec<Effect<Payload>>,
+    messages: Vec<Message>,
     /// Whether the view is out of date.
     pub(super) changed: bool,
     /// A message of this session was dropped.
@@ -80,6 +81,7 @@ impl Owner {
             refused: FxHashSet::default(),
             guarded: None,
             effects: Vec::new(),
+            messages: Vec::new(),
             changed: false,
             has_dropped: false,
         }
@@ -118,7 +120,7 @@ impl Owner {
         while let Some(input) = next {
             if matches!(input, Input::End) {
                 // Send the earlier requests all the same: without its cancel, a goal would continue.
-                self.carry_out(now);
+                self.send_all(now);
                 return false;
             }
             handled += u64::from(self.take(input, now));
@@ -130,7 +132,7 @@ impl Owner {
             };
         }
         self.goal_tracker.advance(now, &mut self.effects);
-        self.carry_out(now);
+        self.send_all(now);
         let have_goals_changed = (self.changed || handled > 0) && self.show();
         self.board.count_out(handled);
         if have_goals_changed {
@@ -146,6 +148,9 @@ impl Owner {
                 for command in commands {
                     self.has_dropped &= !matches!(command, Command::BeginSession);
                     if matches!(command, Command::HaltAll { .. } | Command::BeginSession) {
+                        if self.messages.iter().any(Message::is_of_leaf) {
+                            self.send_all(now);
+                        }
                         self.publishers.drop_messages_of_leaves();
                     }
                     self.goal_tracker.command(command, now, &mut self.effects);
@@ -172,20 +177,14 @@ impl Owner {
             }
             Input::Advertised(topic, name) => self.publishers.advertise(topic, name),
             Input::Publisher(topic, publisher) => self.publishers.open(topic, publisher, now),
-            Input::Unadvertised(topic) => self.publishers.close(topic),
-            Input::Publish {
-                topic,
-                payload,
-                depth,
-                is_of_leaf,
-            } => {
-                self.carry_out(now);
-                if is_of_leaf && self.goal_tracker.is_halted() {
-                    self.drop_message();
-                } else {
-                    self.publishers.publish(topic, payload, depth, is_of_leaf, now);
-                }
+            Input::Unadvertised(topic) => {
+                self.send_all(now);
+                self.publishers.close(topic);
             }
+            Input::Message(message) if message.is_of_leaf() && self.goal_tracker.is_halted() => {
+                self.drop_message();
+            }
+            Input::Message(message) => self.messages.push(message),
             Input::Close(server, confirm) => {
                 if confirm(self.is_idle_on(server, now)) {
                     self.close(server);
@@ -202,11 +201,6 @@ impl Owner {
                 self.links.remove(&id);
                 self.goal_tracker.unlink(id, now, &mut self.effects);
                 return true;
-            }
-            Input::Send(send) => {
-                // Earlier requests have left by then: when a client reads its result, the cancels were sent.
-                self.carry_out(now);
-                guarded("a message", send);
             }
             Input::ShutDown(patience) => {
                 let deadline = now + patience;
@@ -255,6 +249,25 @@ impl Owner {
         !self.goal_tracker.uses_server(server, now)
             && !self.abandoned.goals().any(|goal| goal.server == server)
             && !action.or(service).unwrap_or_default()
+    }
+
+    /// Carries out the effects, and then sends the messages: when a client reads its result, the cancels were sent. Done once
+    /// for a batch, because an input behind a message may halt a goal that has not left.
+    fn send_all(&mut self, now: Time) {
+        self.carry_out(now);
+        self.send_messages(now);
+    }
+
+    fn send_messages(&mut self, now: Time) {
+        for message in std::mem::take(&mut self.messages) {
+            message.send(&mut self.publishers, now);
+        }
+    }
+
+    /// The GoalTracker has panicked, with messages that have not left. Those of leaves could move the robot.
+    pub(super) fn send_messages_without_leaves(&mut self) {
+        self.messages.retain(|message| !message.is_of_leaf());
+        self.send_messages(self.clock.steady());
     }
 
     /// Drops a message of a leaf that returned after all leaves were halted: it could move the robot.

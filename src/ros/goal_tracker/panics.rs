@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::Input;
 use super::publishers::Publishers;
-use crate::bt::panic_text;
+use crate::bt::{Time, panic_text};
 use crate::goal::{CancelCode, CancelTag, Effect, GoalId, Selection, ServerId, WireEvent};
 use crate::nav::Payload;
 use crate::ros::RosHandle;
@@ -91,23 +91,15 @@ impl LeftGoals {
             }
             match inputs.recv_timeout(next.saturating_duration_since(Instant::now())) {
                 Ok(Input::Wire(event)) => self.hear(&event, actions),
-                Ok(Input::Send(send)) => {
-                    guarded("a message", send);
-                }
                 // The tree that is halted may publish a stop, also by a publisher that is created now. A message of a
                 // leaf that was ticked could move the robot.
+                Ok(Input::Message(message)) if !message.is_of_leaf() => message.send(publishers, Time::ZERO),
                 Ok(Input::Task(task)) => {
                     ros.post(task);
                 }
                 Ok(Input::Publisher(topic, publisher)) => {
-                    publishers.open(topic, publisher, crate::bt::Time::ZERO);
+                    publishers.open(topic, publisher, Time::ZERO);
                 }
-                Ok(Input::Publish {
-                    topic,
-                    payload,
-                    depth,
-                    is_of_leaf: false,
-                }) => publishers.publish(topic, payload, depth, false, crate::bt::Time::ZERO),
                 Ok(Input::End) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             }
@@ -158,6 +150,7 @@ fn cancel(actions: &mut Actions, server: ServerId, goal: GoalId, attempt: u32) {
 mod tests {
     use std::sync::mpsc::{Sender, channel};
 
+    use super::super::Message;
     use super::*;
     use crate::goal::GoalStatus;
     use crate::ros::spin::Task;
@@ -232,10 +225,12 @@ mod tests {
         let (inputs, received) = channel();
         let (say, said) = channel();
         inputs
-            .send(Input::Send(Box::new(|| panic!("no publisher"))))
+            .send(Input::Message(Message::Send(Box::new(|| panic!("no publisher")))))
             .unwrap();
         inputs
-            .send(Input::Send(Box::new(move || say.send("a result").unwrap())))
+            .send(Input::Message(Message::Send(Box::new(move || {
+                say.send("a result").unwrap();
+            }))))
             .unwrap();
         let accepted = WireEvent::Accepted {
             server: SERVER,

@@ -15,7 +15,7 @@ use crate::ros::interfaces::Publish;
 #[derive(Default)]
 pub(super) struct Publishers(FxHashMap<TopicId, State>);
 
-struct Message {
+struct Waiting {
     payload: Payload,
     /// A leaf published it, not its halt.
     is_of_leaf: bool,
@@ -28,7 +28,7 @@ const MAX_WAIT: Duration = Duration::from_secs(2);
 
 enum State {
     /// The publisher of this topic does not exist yet. These messages wait for it.
-    Waiting(Arc<str>, VecDeque<Message>),
+    Waiting(Arc<str>, VecDeque<Waiting>),
     Open(Box<dyn Publish>),
 }
 
@@ -93,7 +93,7 @@ impl Publishers {
                 if messages.len() >= usize::from(depth.max(1)) {
                     messages.pop_front();
                 }
-                messages.push_back(Message {
+                messages.push_back(Waiting {
                     payload,
                     is_of_leaf,
                     published: now,
