@@ -397,6 +397,11 @@ fn finish(arguments: &Arguments, track: &Track, outcome: &Result<Outcome<Payload
         Ok(Outcome::Succeeded(_)) => ("SUCCEEDED".to_owned(), Exit::Success),
         Ok(Outcome::Aborted(payload)) => (format!("ABORTED{}", result(payload)), Exit::Problems),
         Ok(Outcome::Canceled(payload)) => (format!("CANCELED{}", result(payload)), Exit::Problems),
+        Ok(Outcome::ServerGone | Outcome::AcceptTimeout | Outcome::ResultLost) => (
+            "NO RESULT: the node is absent or does not answer; if it has the goal, its navigation may go on"
+                .to_owned(),
+            Exit::Problems,
+        ),
         Ok(Outcome::Rejected) => ("REJECTED: is the node active?".to_owned(), Exit::Problems),
         Ok(other) => (format!("{other:?}"), Exit::Problems),
         Err(interruption) => (interruption.to_string(), Exit::Problems),

@@ -352,7 +352,8 @@ cancels one of them, a cancel of the other one by another client is not visible.
 forgotten before the cancel of navtree arrives (its `result_timeout` is 0). A server that ends a goal as *canceled* without
 any request looks like one that another client has asked: some C++ servers do so when they drop their goal. From the notice
 until the tree has read it, no goal of that tree is sent: a tick that does not know of the notice may start one, and an
-earlier one may wait for the cancelled goal.
+earlier one may wait for the cancelled goal. The order of a navigation goal and of the notice is not known until the tick
+thread reads both, at the next tick at the latest: a goal that is accepted before that ends with the navigation.
 
 **Sending.** A goal request is sent after all events that have arrived by then were handled. A goal or a call that is halted
 before it was sent is never sent: it gets *withdrawn* instead of *halt* or *shut down*. If the server disappears before a

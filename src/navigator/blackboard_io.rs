@@ -81,9 +81,12 @@ pub(crate) fn error_of(tree: &mut Tree, options: &Options) -> (u16, String) {
         && let Some(failure) = world.failures.of_code(entry, code)
     {
         let last = world.failures.last_of_tick(world.now());
-        let text = match last.filter(|last| *last != failure) {
+        let text = match last {
+            Some(last) if last == failure => format!("{failure}{recoveries}"),
             Some(last) => format!("{last}; the error code is of an earlier failure: {failure}{recoveries}"),
-            None => format!("{failure}{recoveries}"),
+            None => format!(
+                "the error code is of an earlier failure, and the tree went on after it: {failure}{recoveries}"
+            ),
         };
         return (code, text);
     }

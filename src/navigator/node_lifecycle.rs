@@ -106,7 +106,9 @@ impl LifecycleHandler for NodeLifecycle {
                         Transition::ShutDown => "shut down",
                         _ => "deactivated",
                     };
-                    let reason = format!("the node was {end} while a leaf blocked the tick thread");
+                    let reason = format!(
+                        "the node was {end} before its tick thread had answered: a leaf may block it"
+                    );
                     self.clients.abort(&reason);
                     self.unfinished_halt = Some(halted);
                 }

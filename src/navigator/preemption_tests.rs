@@ -546,6 +546,23 @@ fn the_reason_names_the_last_failure_before_an_earlier_one_whose_code_counts() {
 }
 
 #[test]
+fn the_reason_says_that_the_tree_went_on_after_the_failure_whose_code_counts() {
+    let mut rig = Rig::driving(300);
+    rig.bench
+        .action::<FollowPath>("follow_path", |_| Plan::abort(105).after(50));
+    let text = r#"<Sequence><ComputePathToPose goal="{goal}" path="{path}"/>
+          <ForceSuccess><FollowPath path="{path}" error_code_id="{follow_path_error_code}"/></ForceSuccess>
+          <Sleep msec="200"/><AlwaysFailure/>
+        </Sequence>"#;
+    rig.goal_to(1, ToPose, "map", 1.0, &tree(text));
+    rig.ticks(60);
+    let (_, report) = rig.report();
+    let why = "the error code is of an earlier failure, and the tree went on after it: \
+        FollowPath::4 (FollowPath) failed: FAILED_TO_MAKE_PROGRESS (105): scripted";
+    assert_eq!((report.error_code, report.error_message.as_str()), (105, why));
+}
+
+#[test]
 fn a_tree_that_asks_no_server_for_anything_ends_also_for_a_goal_that_took_anothers_place() {
     let mut rig = Rig::driving(300);
     let tree = tree(r#"<Sleep msec="100"/>"#);

@@ -286,6 +286,10 @@ impl Navigator {
         };
         // A notice may have arrived after the last reading. A goal is settled only after its notice has arrived.
         self.resources.begin(now);
+        if !overdue && !self.resources.get::<World>()?.is_settled() {
+            // The notice is of a cancel, and the answer to a Cancel node shows who has cancelled.
+            return None;
+        }
         if !settled {
             self.forget_cancel_nodes();
         }

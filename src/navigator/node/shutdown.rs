@@ -89,7 +89,9 @@ impl Node {
         let reason = match halted.try_wait() {
             Ok(()) if is_over => SHUT,
             Ok(()) => UNSENT,
-            Err(Unacknowledged::NotYet) => "the node shut down while a leaf blocked the tick thread",
+            Err(Unacknowledged::NotYet) => {
+                "the node was shut down before its tick thread had answered: a leaf may block it"
+            }
             Err(Unacknowledged::Never) => "the node shut down after its tick thread had ended",
         };
         self.clients.abort(reason);
