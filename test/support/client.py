@@ -111,8 +111,13 @@ class Navigation:
 
     def wait(self, timeout=PATIENCE):
         """Waits until the node has its action servers."""
+
+        def what():
+            node = self.graph.node
+            return f"the navigate actions; services: {node.get_service_names_and_types()}; nodes: {node.get_node_names()}"
+
         for client in (self.to_pose, self.through_poses):
-            wait_for(client.server_is_ready, timeout, "the navigate actions")
+            wait_for(client.server_is_ready, timeout, what)
 
     def warm_up(self, tries=10):
         """Waits until both sides of the actions are matched. Sends goals that are aborted before they reach any server."""
