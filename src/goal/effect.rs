@@ -57,6 +57,9 @@ pub enum Effect<P> {
     Notify(Notice<P>),
     /// Report an incident to the user.
     Report(GoalIncident),
+    /// Send the next message of the owner, in the order of its requests (guarantee G2). The owner adds it; the GoalTracker
+    /// makes none.
+    SendMessage,
 }
 
 /// Identifies the cancel request of an answer.

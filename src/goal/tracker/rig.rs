@@ -246,7 +246,7 @@ impl Rig {
                 Effect::RequestResult { .. } => Some("request result".to_owned()),
                 Effect::CallService { payload, .. } => Some(format!("call {payload}")),
                 Effect::ForgetCall { .. } => Some("forget call".to_owned()),
-                Effect::ForgetGoal { .. } => None,
+                Effect::ForgetGoal { .. } | Effect::SendMessage => None,
                 Effect::Notify(Notice::Accepted { .. }) => Some("notify accepted".to_owned()),
                 Effect::Notify(Notice::Feedback { payload, .. }) => {
                     Some(format!("notify feedback {payload}"))

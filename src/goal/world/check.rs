@@ -81,7 +81,8 @@ impl World {
                 Effect::SendCancel { .. }
                 | Effect::CallService { .. }
                 | Effect::ForgetCall { .. }
-                | Effect::ForgetGoal { .. } => {}
+                | Effect::ForgetGoal { .. }
+                | Effect::SendMessage => {}
             }
         }
     }

@@ -755,7 +755,7 @@ impl Network {
                     self.abandoned.report(&report);
                     self.reports.push(report.to_string());
                 }
-                Effect::ForgetCall { .. } | Effect::ForgetGoal { .. } => {}
+                Effect::ForgetCall { .. } | Effect::ForgetGoal { .. } | Effect::SendMessage => {}
             }
         }
     }

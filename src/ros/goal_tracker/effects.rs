@@ -9,12 +9,14 @@ use crate::ros::RosError;
 use crate::ros::goals_view::GoalsView;
 
 impl Owner {
+    /// Done once for a batch: an input may halt a goal that has not left. Messages keep their place among the requests: when a
+    /// client reads its result, the cancels were sent.
     pub(super) fn carry_out(&mut self, now: Time) {
         // Some effects fail. The GoalTracker handles each failure, which causes new effects.
         while !self.effects.is_empty() {
             let mut failures = Vec::new();
             for effect in std::mem::take(&mut self.effects) {
-                let failure = attempt(effect, |effect| self.carry_out_one(effect, &mut failures));
+                let failure = attempt(effect, |effect| self.carry_out_one(effect, now, &mut failures));
                 failures.extend(failure);
             }
             for failure in failures {
@@ -23,7 +25,7 @@ impl Owner {
         }
     }
 
-    fn carry_out_one(&mut self, effect: Effect<Payload>, failures: &mut Vec<WireEvent<Payload>>) {
+    fn carry_out_one(&mut self, effect: Effect<Payload>, now: Time, failures: &mut Vec<WireEvent<Payload>>) {
         let absent = || RosError::Send("the client is not created yet".to_owned());
         match effect {
             Effect::SendGoal {
@@ -104,6 +106,7 @@ impl Owner {
                 }
             }
             Effect::Report(report) => self.report(report),
+            Effect::SendMessage => self.send_message(now),
         }
     }
 

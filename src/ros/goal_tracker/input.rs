@@ -44,7 +44,7 @@ pub(in crate::ros) enum Input {
     End,
 }
 
-/// What leaves after the requests that came before it.
+/// A message that leaves in the order of the requests (guarantee G2): a leaf may publish a speed limit and send a goal.
 pub(in crate::ros) enum Message {
     /// A message of a tree.
     Publish {

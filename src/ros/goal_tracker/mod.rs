@@ -95,7 +95,7 @@ impl Drop for GoalTrackerThread {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Receiver, Sender};
+    use std::sync::mpsc::Sender;
     use std::time::Duration;
 
     use super::*;
@@ -117,23 +117,15 @@ mod tests {
         may_have_goals: bool,
     }
 
-    /// A fake client of an action server: reads the owner's handle while it sends.
-    struct Client {
-        handle: GoalTrackerHandle,
-        seen: Sender<Seen>,
-    }
+    /// A fake client of an action server: calls the function for each goal.
+    struct Client(Box<dyn FnMut() + Send>);
 
     impl ActionTransport for Client {
         fn hear_feedback(&self) -> Task {
             Box::new(|_| ())
         }
         fn send_goal(&mut self, _: GoalId, _: &Payload) -> Result<(), RosError> {
-            let seen = Seen {
-                is_at_work: !self.handle.beats().is_multiple_of(2),
-                is_in_view: !self.handle.view().live.is_empty(),
-                may_have_goals: self.handle.may_have_goals(),
-            };
-            self.seen.send(seen).unwrap();
+            (self.0)();
             Ok(())
         }
         fn cancel(&mut self, _: CancelTag, _: Selection) -> Result<(), RosError> {
@@ -156,17 +148,11 @@ mod tests {
         GoalTrackerThread::start(&ros, &clock, "", GoalOptions::default()).unwrap()
     }
 
-    /// Adds a server that is present. Returns what its client sees when a goal leaves.
-    fn add_server(handle: &GoalTrackerHandle) -> Receiver<Seen> {
-        let (seen, look) = channel();
-        let client = Client {
-            handle: handle.clone(),
-            seen,
-        };
+    /// Adds a server that is present. Its client calls `on_goal` for each goal.
+    fn add_server(handle: &GoalTrackerHandle, on_goal: impl FnMut() + Send + 'static) {
         handle.put(Input::Named(SERVER, Arc::from("/spin")));
-        handle.put(Input::Action(SERVER, Box::new(client)));
+        handle.put(Input::Action(SERVER, Box::new(Client(Box::new(on_goal)))));
         handle.inputs().wire(WireEvent::ServerBack { server: SERVER });
-        look
     }
 
     fn start_goal(handle: &GoalTrackerHandle) {
@@ -203,7 +189,8 @@ mod tests {
     fn g3_a_goal_is_not_sent_if_its_halt_has_arrived_behind_a_message_of_its_tick() {
         let thread = start();
         let handle = thread.handle();
-        let look = add_server(handle);
+        let (goals, sent) = channel();
+        add_server(handle, move || goals.send(()).unwrap());
         let release = stall(handle);
         start_goal(handle);
         // The feedback and the log of the tick that starts the goal.
@@ -212,7 +199,28 @@ mod tests {
         handle.halt_all(HaltReason::GoalCanceled);
         drop(release);
         wait_until(|| !handle.has_unhandled());
-        assert_eq!(look.try_recv().ok(), None);
+        assert!(sent.try_recv().is_err());
+    }
+
+    #[test]
+    fn g2_messages_and_goals_leave_in_the_order_of_their_leaves() {
+        let (limit, goal, stop) = (1, 0, 2);
+        for is_of_leaf in [true, false] {
+            let thread = start();
+            let handle = thread.handle();
+            let (sender, left) = channel();
+            let goals = sender.clone();
+            add_server(handle, move || goals.send(goal).unwrap());
+            handle.put(Input::Advertised(TOPIC, Arc::from("/speed_limit")));
+            handle.put(Input::Publisher(TOPIC, Box::new(Numbers(sender))));
+            let release = stall(handle);
+            publish(handle, limit, is_of_leaf);
+            start_goal(handle);
+            publish(handle, stop, is_of_leaf);
+            drop(release);
+            let order = [(); 3].map(|()| left.recv_timeout(PATIENCE));
+            assert_eq!(order, [limit, goal, stop].map(Ok));
+        }
     }
 
     #[test]
@@ -221,7 +229,16 @@ mod tests {
         let handle = thread.handle();
         assert!(!handle.may_have_goals());
         handle.guard(guardian::list_of_goals("/bt_navigator"));
-        let look = add_server(handle);
+        let (seen, look) = channel();
+        let looking = handle.clone();
+        add_server(handle, move || {
+            let state = Seen {
+                is_at_work: !looking.beats().is_multiple_of(2),
+                is_in_view: !looking.view().live.is_empty(),
+                may_have_goals: looking.may_have_goals(),
+            };
+            seen.send(state).unwrap();
+        });
         start_goal(handle);
         let stalled = Seen {
             is_at_work: true,

@@ -1,5 +1,6 @@
 //! The loop of the thread, with everything that it owns.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -55,7 +56,8 @@ pub(super) struct Owner {
     pub(super) refused: FxHashSet<ServerId>,
     pub(super) guarded: Option<GuardedGoals>,
     pub(super) effects: Vec<Effect<Payload>>,
-    messages: Vec<Message>,
+    /// The messages of the [`Effect::SendMessage`] in `effects`.
+    messages: VecDeque<Message>,
     /// Whether the view is out of date.
     pub(super) changed: bool,
     /// A message of this session was dropped.
@@ -81,7 +83,7 @@ impl Owner {
             refused: FxHashSet::default(),
             guarded: None,
             effects: Vec::new(),
-            messages: Vec::new(),
+            messages: VecDeque::new(),
             changed: false,
             has_dropped: false,
         }
@@ -120,7 +122,7 @@ impl Owner {
         while let Some(input) = next {
             if matches!(input, Input::End) {
                 // Send the earlier requests all the same: without its cancel, a goal would continue.
-                self.send_all(now);
+                self.carry_out(now);
                 return false;
             }
             handled += u64::from(self.take(input, now));
@@ -132,7 +134,7 @@ impl Owner {
             };
         }
         self.goal_tracker.advance(now, &mut self.effects);
-        self.send_all(now);
+        self.carry_out(now);
         let have_goals_changed = (self.changed || handled > 0) && self.show();
         self.board.count_out(handled);
         if have_goals_changed {
@@ -149,7 +151,7 @@ impl Owner {
                     self.has_dropped &= !matches!(command, Command::BeginSession);
                     if matches!(command, Command::HaltAll { .. } | Command::BeginSession) {
                         if self.messages.iter().any(Message::is_of_leaf) {
-                            self.send_all(now);
+                            self.carry_out(now);
                         }
                         self.publishers.drop_messages_of_leaves();
                     }
@@ -178,13 +180,18 @@ impl Owner {
             Input::Advertised(topic, name) => self.publishers.advertise(topic, name),
             Input::Publisher(topic, publisher) => self.publishers.open(topic, publisher, now),
             Input::Unadvertised(topic) => {
-                self.send_all(now);
+                if !self.messages.is_empty() {
+                    self.carry_out(now);
+                }
                 self.publishers.close(topic);
             }
             Input::Message(message) if message.is_of_leaf() && self.goal_tracker.is_halted() => {
                 self.drop_message();
             }
-            Input::Message(message) => self.messages.push(message),
+            Input::Message(message) => {
+                self.messages.push_back(message);
+                self.effects.push(Effect::SendMessage);
+            }
             Input::Close(server, confirm) => {
                 if confirm(self.is_idle_on(server, now)) {
                     self.close(server);
@@ -251,15 +258,8 @@ impl Owner {
             && !action.or(service).unwrap_or_default()
     }
 
-    /// Carries out the effects, and then sends the messages: when a client reads its result, the cancels were sent. Done once
-    /// for a batch, because an input behind a message may halt a goal that has not left.
-    fn send_all(&mut self, now: Time) {
-        self.carry_out(now);
-        self.send_messages(now);
-    }
-
-    fn send_messages(&mut self, now: Time) {
-        for message in std::mem::take(&mut self.messages) {
+    pub(super) fn send_message(&mut self, now: Time) {
+        if let Some(message) = self.messages.pop_front() {
             message.send(&mut self.publishers, now);
         }
     }
@@ -267,7 +267,9 @@ impl Owner {
     /// The GoalTracker has panicked, with messages that have not left. Those of leaves could move the robot.
     pub(super) fn send_messages_without_leaves(&mut self) {
         self.messages.retain(|message| !message.is_of_leaf());
-        self.send_messages(self.clock.steady());
+        while !self.messages.is_empty() {
+            self.send_message(self.clock.steady());
+        }
     }
 
     /// Drops a message of a leaf that returned after all leaves were halted: it could move the robot.

@@ -41,6 +41,7 @@ pub(super) fn attempt(
         Effect::ForgetCall { .. } | Effect::ForgetGoal { .. } => ("the end of a request", None),
         Effect::Notify(_) => ("a notice to a leaf", None),
         Effect::Report(_) => ("a report", None),
+        Effect::SendMessage => ("a message", None),
     };
     match guarded(what, || act(effect)) {
         Some(()) => None,
