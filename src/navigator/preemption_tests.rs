@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::goal::{NavigationId, NavigationResult, Request, RequestedTree, TerminalStatus};
-use super::test_harness::{Client, Rig, load, registry};
-use super::{NavigatorKind, Options};
+use super::test_harness::{Client, Rig, load, navigation, registry};
+use super::{Heartbeat, NavigatorKind, Options};
 use crate::bt::TreeDef;
 use crate::goal::GoalId;
+use crate::job::JobRegistry;
 use crate::msg::action::{ComputePathToPose, ComputePathToPoseResult, FollowPath, Spin};
 use crate::msg::{Header, Path, Pose, PoseStamped, Stamp};
 use crate::nav::Settings;
@@ -560,6 +561,27 @@ fn the_reason_says_that_the_tree_went_on_after_the_failure_whose_code_counts() {
     let why = "the error code is of an earlier failure, and the tree went on after it: \
         FollowPath::4 (FollowPath) failed: FAILED_TO_MAKE_PROGRESS (105): scripted";
     assert_eq!((report.error_code, report.error_message.as_str()), (105, why));
+}
+
+#[test]
+fn a_goal_does_not_take_the_place_of_one_whose_cancel_is_on_its_way() {
+    let mut rig = Rig::new();
+    let heartbeat = Heartbeat::new();
+    rig.navigator.be_watched(heartbeat.clone(), JobRegistry::new());
+    rig.bench.action::<Spin>("spin", |_| Plan::endless());
+    let tree = tree(TURN);
+    rig.goal(1, &tree);
+    rig.ticks(3);
+    // The message to the thread follows.
+    heartbeat.cancel_requested(navigation(1));
+    rig.goal(2, &tree);
+    let now = rig.now();
+    rig.navigator.poll_without_tick(now);
+    rig.navigator.cancel(navigation(1), now);
+    rig.ticks(5);
+    assert_eq!(rig.told(), [(1, TerminalStatus::Canceled, 0, String::new())]);
+    assert_eq!((rig.bench.active("spin"), rig.bench.cancels("spin")), (1, 1));
+    assert!(rig.navigator.is_running());
 }
 
 #[test]

@@ -486,11 +486,7 @@ fn g3_a_fast_simulation_does_not_cut_short_the_time_that_a_server_has_to_stop() 
 impl Remote {
     /// A goal in an unknown frame. It waits for a transform for a limited steady time.
     fn goal_to_nowhere(&mut self, number: u8) {
-        let mut request = request(number, &load(&registry(), "<AlwaysSuccess/>"), &self.clients);
-        let mut pose = PoseStamped::default();
-        pose.header.frame_id = "nowhere".into();
-        request.poses = vec![pose];
-        self.thread.handle().goal(request);
+        self.send_to_nowhere(number);
         self.paused_periods(45);
         assert!(self.reports.try_recv().is_err());
         self.paused_periods(10);
@@ -498,6 +494,27 @@ impl Remote {
         let code = NavigationError::TransformFailed.code(NavigatorKind::ThroughPoses);
         assert_eq!((client, report.error_code), (number, code));
     }
+
+    fn send_to_nowhere(&self, number: u8) {
+        let mut request = request(number, &load(&registry(), "<AlwaysSuccess/>"), &self.clients);
+        let mut pose = PoseStamped::default();
+        pose.header.frame_id = "nowhere".into();
+        request.poses = vec![pose];
+        self.thread.handle().goal(request);
+    }
+}
+
+#[test]
+fn the_time_limit_of_a_goal_that_waits_for_a_transform_does_not_wait_for_the_next_tick() {
+    let mut remote = Remote::new();
+    remote.turn(Plan::endless);
+    remote.send_to_nowhere(2);
+    remote.ticks();
+    // Nothing else wakes the thread: it waits for its next tick for `TIMEOUT`.
+    remote.clock.advance_steady(600);
+    let (client, report) = remote.reports.recv_timeout(TIMEOUT / 2).unwrap();
+    let code = NavigationError::TransformFailed.code(NavigatorKind::ThroughPoses);
+    assert_eq!((client, report.error_code), (2, code));
 }
 
 #[test]

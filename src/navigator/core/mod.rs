@@ -233,9 +233,14 @@ impl Navigator {
         self.queue.is_halt_requested() || waiting_cancel().is_some()
     }
 
+    /// Returns whether a goal waits for its start, which has a time limit.
+    pub fn has_queued_goals(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// Returns whether a goal is active or waits to be started.
     pub fn has_goals(&self) -> bool {
-        !self.queue.is_empty()
+        self.has_queued_goals()
             || match &self.state {
                 NavigationState::Idle => false,
                 NavigationState::Running(_) => true,

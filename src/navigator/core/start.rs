@@ -25,9 +25,10 @@ impl Navigator {
         self.start_next_goal(now);
     }
 
-    /// Starts the newest goal of the queue that is ready. Returns false if there is none.
+    /// Starts the newest goal of the queue that is ready. Returns false if there is none, or while a stop of the current goal
+    /// is on its way: another goal must not take its place, or nothing is stopped.
     pub fn start_next_goal(&mut self, now: Time) -> bool {
-        if self.queue.is_empty() {
+        if self.queue.is_empty() || self.is_stop_requested() {
             return false;
         }
         let current = self.current_or_next();

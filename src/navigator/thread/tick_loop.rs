@@ -122,18 +122,20 @@ impl Loop {
         }
     }
 
-    /// Time until the next tick. If nothing runs, the thread waits for messages.
+    /// Time until the next turn. If nothing runs, the thread waits for messages.
     fn timeout(&self) -> Duration {
         const IDLE: Duration = Duration::from_millis(500);
         match &self.schedule {
             Some(schedule) if self.paused.is_none() => {
-                let scheduled = self.clock.wall_time_until(schedule.due());
+                let mut next = self.clock.wall_time_until(schedule.due());
                 // Without time nothing is ticked: after a restart of the simulation, /clock begins with 0.
                 if self.event_waits && self.clock.has_started() {
-                    scheduled.min(self.event_tick_due().since(self.clock.steady()))
-                } else {
-                    scheduled
+                    next = next.min(self.event_tick_due().since(self.clock.steady()));
                 }
+                if self.navigator.has_queued_goals() {
+                    next = next.min(self.navigator.poll_period());
+                }
+                next
             }
             // A goal was started by the last turn.
             None if self.navigator.is_running() && self.paused.is_none() && self.clock.has_started() => {
