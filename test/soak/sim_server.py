@@ -135,7 +135,8 @@ class SimServer:
             request.parameters.append(
                 Parameter(name=f"faults.follow_path.{key}", value=ParameterValue(type=kind, **{field: value}))
             )
-        assert self.client.wait_for_service(20.0), "nav_sim does not serve its parameters"
+        # The client may know a part of one that was killed, and then sees no service until that lease of 20 s ends.
+        assert self.client.wait_for_service(60.0), "nav_sim does not serve its parameters"
         answer = self.graph.ask(lambda: self.client.call_async(request), "answer of nav_sim to its faults")
         assert all(result.successful for result in answer.results), answer.results
         self.set |= changed
