@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::goal::NavigationId;
+use super::goal::{NavigationId, NavigationResult};
 use crate::bt::{CurrentNode, HaltReason};
 
 /// The activity of the tick thread, at a cost of two stores per tick. Clones share it.
@@ -54,6 +54,20 @@ pub(crate) enum Overtaking {
 impl Goals {
     fn cancel_of(&self, goal: NavigationId) -> Option<&CancelRequest> {
         self.cancels.iter().find(|request| request.goal == goal)
+    }
+
+    fn active_cancel(&self) -> Option<CancelRequest> {
+        self.cancel_of(self.active_goal?).copied()
+    }
+}
+
+impl CancelRequest {
+    /// The result of the goal.
+    pub(crate) fn result(&self) -> NavigationResult {
+        match self.message {
+            Some(message) => NavigationResult::stopped(message),
+            None => NavigationResult::canceled(""),
+        }
     }
 }
 
@@ -139,18 +153,22 @@ impl Heartbeat {
         self.goals().cancels.retain(|request| request.goal != goal);
     }
 
-    /// The active goal, if its cancel waits for the thread. A cancel of another goal is no reason to stop this one.
-    pub(super) fn waiting_cancel(&self) -> Option<NavigationId> {
-        let goals = self.goals();
-        goals.active_goal.filter(|goal| goals.cancel_of(*goal).is_some())
+    /// The cancel of the active goal that waits for the thread. A cancel of another goal is no reason to stop this one.
+    pub(super) fn waiting_cancel(&self) -> Option<CancelRequest> {
+        self.goals().active_cancel()
     }
 
     /// Halts all leaves without the thread, by `halt_all`: their goals and their jobs. What they ask for in the tick that
     /// the thread may execute has no effect, so the thread ends that run. `halt_all` must not wait.
     ///
     /// The thread cannot begin with another tree in between: the halt of all leaves would be about leaves of that tree.
+    /// If the client of the goal has cancelled it before, that is the reason.
     pub(crate) fn overtake<T>(&self, reason: HaltReason, halt_all: impl FnOnce() -> T) -> T {
-        self.overtake_with(&mut self.goals(), Overtaking::Halt(reason), halt_all)
+        let mut goals = self.goals();
+        let overtaking = goals
+            .active_cancel()
+            .map_or(Overtaking::Halt(reason), Overtaking::Cancel);
+        self.overtake_with(&mut goals, overtaking, halt_all)
     }
 
     /// Like [`Heartbeat::overtake`], because of a cancel of this goal that waits for the thread. Returns `None` if it does
@@ -161,8 +179,7 @@ impl Heartbeat {
         halt_all: impl FnOnce() -> T,
     ) -> Option<T> {
         let mut goals = self.goals();
-        let request = goals.cancel_of(goal).copied();
-        let request = request.filter(|_| goals.active_goal == Some(goal))?;
+        let request = goals.active_cancel().filter(|request| request.goal == goal)?;
         Some(self.overtake_with(&mut goals, Overtaking::Cancel(request), halt_all))
     }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::Handle;
 use super::Heartbeat;
 use super::goal::NavigationId;
+use super::heartbeat::CancelRequest;
 #[cfg(feature = "ros")]
 use crate::bt::HaltReason;
 use crate::bt::Time;
@@ -99,7 +100,7 @@ impl Watchdog {
             None => {}
         }
         if self.is_blocked
-            && let Some(goal) = self.heartbeat.waiting_cancel()
+            && let Some(CancelRequest { goal, .. }) = self.heartbeat.waiting_cancel()
             && self.cancelled_for != Some(goal)
             && let Some(jobs) = self.heartbeat.overtake_for_cancel(goal, || {
                 (self.cancel_all_goals)();

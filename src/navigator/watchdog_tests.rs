@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::goal::{NavigationResult, TerminalStatus};
 use super::heartbeat::{CancelRequest, Overtaking};
-use super::test_harness::{load, navigation, registry, request};
+use super::test_harness::{Rig, load, navigation, registry, request};
 use super::thread_tests::{Remote, TIMEOUT};
 use super::{Heartbeat, NavigatorKind, Unacknowledged, Watchdog, cancel_without_ticks};
 use crate::bt::{Behavior, Context, HaltReason, NodeKind, NodeStatus, Registry, Tick, TreeDef};
-use crate::job::{BoxFuture, Threads, register_function};
+use crate::job::{BoxFuture, JobRegistry, Threads, register_function};
 use crate::msg::action::Spin;
 use crate::nav::testing::Plan;
 use crate::nav::{Form, Payload, TopicSpec, World};
@@ -613,8 +613,8 @@ impl Behavior for BlockingAttach {
     }
 }
 
-#[test]
-fn g3_an_operators_cancel_also_ends_the_goal_whose_tree_is_being_made() {
+/// Goal 1 runs, and the thread makes the tree of goal 2 until the returned sender is used.
+fn making_the_next_tree() -> (Remote, Sender<()>) {
     let mut registry = registry();
     let (release, inside) = register_gated(&mut registry, "Slow", BlockingAttach);
     let mut remote = Remote::new();
@@ -626,15 +626,51 @@ fn g3_an_operators_cancel_also_ends_the_goal_whose_tree_is_being_made() {
     remote.periods(2);
     remote.goal(2, &load(&registry, "<Slow/>"));
     inside.recv_timeout(TIMEOUT).unwrap();
+    (remote, release)
+}
+
+#[test]
+fn g3_an_operators_cancel_also_ends_the_goal_whose_tree_is_being_made() {
+    let (remote, release) = making_the_next_tree();
     let handle = remote.thread.handle();
     let ended = handle.end_goal(navigation(1), "by an operator").unwrap();
     release.send(()).unwrap();
     for client in [1, 2] {
-        let (of, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
-        assert_eq!((of, report.status), (client, TerminalStatus::Aborted));
+        let result = remote.reports.recv_timeout(TIMEOUT).unwrap();
+        assert_eq!(result, (client, NavigationResult::stopped("by an operator")));
     }
     ended.wait(TIMEOUT).unwrap();
     assert!(!remote.is_running());
+}
+
+#[test]
+fn a_cancel_that_comes_while_the_next_tree_is_made_is_the_end_of_its_goal() {
+    let (remote, release) = making_the_next_tree();
+    remote.thread.handle().cancel(navigation(1));
+    release.send(()).unwrap();
+    let result = remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!(result, (1, NavigationResult::canceled("")));
+    assert!(remote.is_running(), "goal 2 goes on");
+}
+
+#[test]
+fn a_cancel_before_a_halt_without_the_thread_is_the_end_of_its_goal() {
+    let mut rig = Rig::new();
+    let heartbeat = Heartbeat::new();
+    rig.navigator.be_watched(heartbeat.clone(), JobRegistry::new());
+    rig.goal(
+        1,
+        &load(
+            &registry(),
+            r#"<Delay delay_msec="100000"><AlwaysSuccess/></Delay>"#,
+        ),
+    );
+    rig.ticks(2);
+    heartbeat.cancel_requested(navigation(1));
+    heartbeat.overtake(HaltReason::Deactivated, || ());
+    let now = rig.now();
+    rig.navigator.end_if_overtaken(now);
+    assert_eq!(rig.report(), (1, NavigationResult::canceled("")));
 }
 
 /// A tree of `Spin` and a leaf whose halt blocks until the returned sender is used. The receiver is told when it does.

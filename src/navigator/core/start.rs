@@ -10,7 +10,7 @@ use crate::navigator::goal::{NavigationError, NavigationResult, Request};
 use crate::navigator::goal_log;
 use crate::navigator::goal_queue::{Readiness, Replaceable, SHUT};
 use crate::navigator::session::Session;
-use crate::navigator::{Robot, blackboard_io, global_frame};
+use crate::navigator::{Heartbeat, Robot, blackboard_io, global_frame};
 
 impl Navigator {
     /// Puts an accepted goal into the queue.
@@ -166,7 +166,10 @@ impl Navigator {
         };
         if let NavigationState::Running(session) = &self.state {
             request.run_accepted = session.run_accepted();
-            self.stop_tree(HaltReason::Replaced, NavigationResult::preempted(), now);
+            // A cancel may have come while the tree was made: code of its leaves may block.
+            let cancel = self.heartbeat.as_ref().and_then(Heartbeat::waiting_cancel);
+            let report = cancel.map_or_else(NavigationResult::preempted, |cancel| cancel.result());
+            self.stop_tree(HaltReason::Replaced, report, now);
         }
         if let Some(new_tree) = new_tree {
             self.keep(request.kind, new_tree);

@@ -9,7 +9,7 @@ use crate::nav::{LeafFailure, World};
 use crate::navigator::goal::{NavigationError, NavigationId, NavigationResult, Request, UNHANDLED};
 use crate::navigator::goal_log;
 use crate::navigator::goal_queue::ArrivalNumber;
-use crate::navigator::heartbeat::{CancelRequest, Overtaking};
+use crate::navigator::heartbeat::Overtaking;
 use crate::navigator::session::Session;
 use crate::navigator::{Heartbeat, NavigatorKind};
 
@@ -114,14 +114,14 @@ impl Navigator {
         };
         let (reason, report) = match overtaking {
             Overtaking::Halt(reason) => (reason, stopped(reason)),
-            Overtaking::Cancel(CancelRequest { goal, message }) => {
-                let report = match message {
-                    _ if session.id() != goal => NavigationResult::aborted(
+            Overtaking::Cancel(request) => {
+                let report = if session.id() == request.goal {
+                    request.result()
+                } else {
+                    NavigationResult::aborted(
                         0,
                         "the watchdog stopped its leaves, because the goal before it was cancelled",
-                    ),
-                    Some(message) => NavigationResult::stopped(message),
-                    None => NavigationResult::canceled(""),
+                    )
                 };
                 (HaltReason::GoalCanceled, report)
             }
