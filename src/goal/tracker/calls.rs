@@ -311,4 +311,31 @@ mod tests {
         assert_eq!(rig.take_effects(), [answer]);
         rig.assert_idle();
     }
+
+    #[test]
+    fn g3_no_update_is_sent_after_the_answer_to_a_cancel_node_has_named_the_goal() {
+        for is_update_first in [true, false] {
+            let mut rig = Rig::new();
+            let (leaf, goal) = rig.start_accepted(1);
+            let request = rig.cancel_server();
+            rig.effects.clear();
+            if is_update_first {
+                rig.update(leaf, 2);
+            }
+            // The status list that shows the cancel comes later, or is lost.
+            rig.wire(WireEvent::CancelAnswered {
+                tag: CancelTag::Leaf(request),
+                code: CancelCode::None,
+                canceling: vec![goal],
+            });
+            if !is_update_first {
+                rig.update(leaf, 2);
+            }
+            rig.read_cancel(leaf);
+            let effects = rig.take_effects();
+            assert!(!effects.contains(&"send 2".to_owned()), "{effects:?}");
+            let answer = format!("notify CancelAnswered([Some({leaf:?})])");
+            assert_eq!(effects.iter().filter(|effect| **effect == answer).count(), 1);
+        }
+    }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::{
     ActionGoal, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalIncident, GoalOptions,
-    IncidentKind, LinkId, Notice, Outcome, Phase, ServerId, ServiceCall, Ticket, WireEvent,
+    GoalStatus, IncidentKind, LinkId, Notice, Outcome, Phase, ServerId, ServiceCall, Ticket, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 use adoption::Adoption;
@@ -297,6 +297,11 @@ impl<P> GoalTracker<P> {
             } => {
                 let own = canceling.iter().filter(|goal| self.ids.is_own(**goal));
                 let outcome = Outcome::CancelAnswered(own.map(|goal| self.ticket_of(*goal)).collect());
+                // The status list with the cancel may come later, and no update may be sent until then. The world gets this
+                // notice first: the request is still open, so it is not taken for a cancel of another client.
+                for goal in canceling {
+                    self.apply(goal, GoalEvent::Status(GoalStatus::Canceling), None, now, out);
+                }
                 self.apply_call(ticket, CallEvent::Response, Some(outcome), now, out);
             }
             WireEvent::Response { ticket, payload } => self.apply_call(
