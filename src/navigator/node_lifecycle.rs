@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::node::UnansweredClients;
+use super::node::{UnansweredClients, unanswered};
 use super::{Handle, Pending, TreeLibrary, Unacknowledged, halt_without_ticks, plugins};
 use crate::bt::HaltReason;
 use crate::job::JobRegistry;
@@ -106,10 +106,7 @@ impl LifecycleHandler for NodeLifecycle {
                         Transition::ShutDown => "shut down",
                         _ => "deactivated",
                     };
-                    let reason = format!(
-                        "the node was {end} before its tick thread had answered: a leaf may block it"
-                    );
-                    self.clients.abort(&reason);
+                    self.clients.abort(&unanswered(end));
                     self.unfinished_halt = Some(halted);
                 }
                 // Waits for its thread, so it comes after the robot has stopped.

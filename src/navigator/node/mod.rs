@@ -37,7 +37,7 @@ use checks::Checks;
 use earlier_run::EarlierRun;
 use recordings::Recorder;
 use servers::Servers;
-pub(crate) use unanswered_clients::UnansweredClients;
+pub(crate) use unanswered_clients::{UnansweredClients, unanswered};
 
 /// Time limit for calls to the node's thread at start.
 const TIMEOUT: Duration = Duration::from_secs(10);

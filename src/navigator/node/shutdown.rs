@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Node;
+use super::unanswered_clients::unanswered;
 use crate::bt::HaltReason;
 use crate::navigator::goal_queue::SHUT;
 use crate::navigator::{Unacknowledged, halt_without_ticks};
@@ -86,12 +87,11 @@ impl Node {
         let is_over = is_over();
         // The tick thread has answered its clients. Goals that are just being accepted, goals of a tree that is blocked by
         // a leaf, and results behind a send that the middleware blocks, must not wait for it.
+        let unanswered = unanswered("shut down");
         let reason = match halted.try_wait() {
             Ok(()) if is_over => SHUT,
             Ok(()) => UNSENT,
-            Err(Unacknowledged::NotYet) => {
-                "the node was shut down before its tick thread had answered: a leaf may block it"
-            }
+            Err(Unacknowledged::NotYet) => &unanswered,
             Err(Unacknowledged::Never) => "the node shut down after its tick thread had ended",
         };
         self.clients.abort(reason);

@@ -18,6 +18,11 @@ pub(crate) struct UnansweredClients {
     jobs: JobRegistry,
 }
 
+/// The reason for the clients of a tick thread that has not answered the end of the node: "shut down" or "deactivated".
+pub(crate) fn unanswered(end: &str) -> String {
+    format!("the node was {end} before its tick thread had answered: a leaf may block it")
+}
+
 impl UnansweredClients {
     pub(super) fn new(goal_tracker: &GoalTrackerHandle, jobs: &JobRegistry) -> Self {
         Self {

@@ -9,7 +9,7 @@ use crate::ros::RosError;
 use crate::ros::goals_view::GoalsView;
 
 impl Owner {
-    /// Done once for a batch: an input may halt a goal that has not left. Messages keep their place among the requests: when a
+    /// Not after each input of a batch: a later one may halt a goal that has not left. Messages keep their place among the requests: when a
     /// client reads its result, the cancels were sent.
     pub(super) fn carry_out(&mut self, now: Time) {
         // Some effects fail. The GoalTracker handles each failure, which causes new effects.
