@@ -99,7 +99,7 @@ impl NavigationResult {
     }
 
     /// The result of a goal that the node ended.
-    pub(crate) fn stopped(reason: &str) -> Self {
+    pub fn stopped(reason: &str) -> Self {
         Self {
             interrupted_by: Some(Interruption::Shutdown),
             ..Self::aborted(0, reason)

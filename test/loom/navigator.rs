@@ -36,7 +36,7 @@ mod durations {
 }
 
 mod goal {
-    pub(crate) use navtree::navigator::{NavigationError, NavigationId, Request};
+    pub(crate) use navtree::navigator::{NavigationError, NavigationId, NavigationResult, Request};
 }
 
 mod goal_queue {
