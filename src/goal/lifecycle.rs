@@ -108,7 +108,7 @@ fn events(attempt: u32) -> Vec<(&'static str, GoalEvent)> {
         (
             "must wait again",
             GoalEvent::Requeue {
-                until: NOW + Duration::from_secs(2),
+                until: NOW + Duration::from_secs(3),
             },
         ),
         ("accepted", GoalEvent::Accepted),
@@ -379,7 +379,7 @@ The timers:
 
 | timer | phase | time |
 |---|---|---|
-| of the phase | Queued | the time until which other goals may stop (the latest cancel timeout of them); then *released* |
+| of the phase | Queued | the time until which other goals may stop (the latest cancel timeout of them) and a Cancel node may wait for its answer; then *released* |
 | | Absent | `absent_timeout` |
 | | Sent | `response_timeout` |
 | | Executing | `result_poll`, doubled after each result request |

@@ -79,8 +79,9 @@ pub enum GoalEvent {
         /// Whether the server is present.
         present: bool,
     },
-    /// The goal must wait again: the server is back and goals of ours must stop there first, or the request has not left
-    /// and the tree must read of a cancel first.
+    /// The goal must wait again, or longer: goals of ours must stop on the server first, a Cancel node has sent a request
+    /// there, or the request of the goal has not left and is replaced by a newer one or waits until the tree has read of a
+    /// cancel.
     Requeue {
         /// The end of the longest wait for other goals.
         until: Time,

@@ -173,6 +173,22 @@ mod tests {
     }
 
     #[test]
+    fn g3_a_goal_that_its_server_accepts_after_a_cancel_node_of_its_own_tree_does_not_execute() {
+        let mut bench = Bench::new(
+            "<ParallelAll max_failures=\"1\"><Spin error_msg=\"{why}\"/>\
+             <Delay delay_msec=\"30\"><CancelSpin/></Delay></ParallelAll>",
+        );
+        bench.action::<Spin>("spin", |_| Plan::endless().answer_after(100));
+        assert_eq!(bench.run(15), Failure);
+        assert_eq!(
+            bench.get::<Text>("why").as_deref(),
+            Some("a Cancel node cancelled the goal")
+        );
+        bench.wait(200);
+        assert_eq!(bench.active("spin"), 0);
+    }
+
+    #[test]
     fn no_goal_is_a_success_and_no_server_is_a_failure() {
         let mut bench = Bench::new("<CancelSpin server_timeout=\"50\"/>");
         assert_eq!(bench.run(10), Failure);

@@ -13,6 +13,7 @@ impl ActionGoal {
             GoalEvent::Release { present: false } => {
                 self.enter(Phase::Absent, Some(now + self.absent_left));
             }
+            GoalEvent::Requeue { until } => self.enter(Phase::Queued, self.due.max(Some(until))),
             GoalEvent::Halt | GoalEvent::Withdrawn | GoalEvent::ShutDown { .. } => self.end(),
             // The goal was not sent, so no arriving event is about it. A release ends the wait.
             _ => {}

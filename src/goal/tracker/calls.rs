@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Call, GoalTracker, Request};
+use super::{Call, Entry, GoalTracker, Request};
 use crate::bt::Time;
 use crate::goal::{
-    CallEvent, CallStep, CallVerdict, CancelTag, Effect, GoalIncident, GoalOptions, Notice, Outcome,
-    Selection, ServerId, ServiceCall, Ticket,
+    CallEvent, CallStep, CallVerdict, CancelTag, Effect, GoalEvent, GoalId, GoalIncident, GoalOptions,
+    GoalStatus, Notice, Outcome, OutcomeKind, Phase, Selection, ServerId, ServiceCall, Ticket,
 };
 
 impl<P> GoalTracker<P> {
@@ -30,12 +30,61 @@ impl<P> GoalTracker<P> {
                 leaf,
                 call,
                 is_cancel: matches!(request, Request::Cancel),
+                unaccepted: match request {
+                    Request::Service(_) => Vec::new(),
+                    Request::Cancel => self.unaccepted_on(server),
+                },
                 request: Some(request),
                 holds_back_until: None,
                 halted: None,
             },
         );
-        self.carry_out_call(ticket, &steps, None, out);
+        self.carry_out_call(ticket, &steps, None, now, out);
+    }
+
+    /// The activations whose goal on a server is not accepted yet.
+    fn unaccepted_on(&self, server: ServerId) -> Vec<Ticket> {
+        let is_unaccepted = |goal| {
+            let entry: Option<&Entry<P>> = self.goals.get(goal);
+            entry.is_some_and(|entry| entry.server == server && !entry.goal.is_accepted())
+        };
+        let leaves = self
+            .leaves
+            .iter()
+            .filter(|(_, leaf)| is_unaccepted(&leaf.current));
+        leaves.map(|(ticket, _)| *ticket).collect()
+    }
+
+    /// A server has answered the request of a Cancel node. The world gets the notices of the cancelled goals first: the
+    /// request is still open, so they are not taken for cancels of another client.
+    pub(super) fn server_has_canceled(
+        &mut self,
+        ticket: Ticket,
+        canceling: &[GoalId],
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let own = canceling.iter().filter(|goal| self.ids.is_own(**goal));
+        let mut canceled: Vec<Option<Ticket>> = own.map(|goal| self.ticket_of(*goal)).collect();
+        // The status list with the cancel may come later, and no update may be sent until then.
+        for goal in canceling {
+            self.apply(*goal, GoalEvent::Status(GoalStatus::Canceling), None, now, out);
+        }
+        let call = self.calls.get_mut(&ticket);
+        for started in call.map_or_else(Vec::new, |call| std::mem::take(&mut call.unaccepted)) {
+            let Some(goal) = self.leaves.get(&started).map(|leaf| leaf.current) else {
+                continue;
+            };
+            if canceling.contains(&goal) {
+                continue;
+            }
+            // The server did not have it, or accepts it after this request.
+            canceled.push(Some(started));
+            self.finish(goal, OutcomeKind::CanceledByAnother, None, now, out);
+            self.withdraw_or(goal, GoalEvent::Halt, now, out);
+        }
+        let outcome = Outcome::CancelAnswered(canceled);
+        self.apply_call(ticket, CallEvent::Response, Some(outcome), now, out);
     }
 
     pub(super) fn apply_call(
@@ -54,7 +103,7 @@ impl<P> GoalTracker<P> {
         };
         let mut steps = Vec::new();
         call.call.on(event, now, &mut steps);
-        self.carry_out_call(ticket, &steps, answer, out);
+        self.carry_out_call(ticket, &steps, answer, now, out);
     }
 
     pub(super) fn calls_on(&self, server: ServerId) -> Vec<Ticket> {
@@ -77,12 +126,14 @@ impl<P> GoalTracker<P> {
         ticket: Ticket,
         steps: &[CallStep],
         mut answer: Option<Outcome<P>>,
+        now: Time,
         out: &mut Vec<Effect<P>>,
     ) {
         let Some(call) = self.calls.get_mut(&ticket) else {
             return;
         };
         let server = call.server;
+        let mut cancels = false;
         for step in steps {
             match *step {
                 CallStep::Send => match call.request.take() {
@@ -95,6 +146,7 @@ impl<P> GoalTracker<P> {
                         });
                     }
                     Some(Request::Cancel) => {
+                        cancels = true;
                         call.holds_back_until = call.call.next_deadline();
                         self.counters.cancels += 1;
                         out.push(Effect::SendCancel {
@@ -137,6 +189,13 @@ impl<P> GoalTracker<P> {
                     halted: call.halted,
                     what,
                 })),
+            }
+        }
+        if cancels {
+            for goal in
+                self.goals_in_order(|entry| entry.server == server && entry.goal.phase() == Phase::Queued)
+            {
+                self.wait_behind_others(goal, now, out);
             }
         }
     }
@@ -337,5 +396,74 @@ mod tests {
             let answer = format!("notify CancelAnswered([Some({leaf:?})])");
             assert_eq!(effects.iter().filter(|effect| **effect == answer).count(), 1);
         }
+    }
+
+    /// What the goals that the tree has started before do when the answer to a Cancel node does not name them.
+    #[test]
+    fn a_cancel_node_ends_the_goals_that_its_server_has_not_accepted_yet() {
+        type Start = fn(&mut Rig) -> Ticket;
+        let queued: Start = |rig| {
+            let (stopping, _) = rig.start_accepted(1);
+            rig.halt(stopping);
+            rig.start(2)
+        };
+        let absent: Start = |rig| {
+            rig.server_gone();
+            rig.start(2)
+        };
+        let sent: Start = |rig| rig.start(2);
+        for (start, end) in [
+            (queued, &["notify CanceledByAnother"][..]),
+            (absent, &["notify CanceledByAnother"]),
+            (sent, &["notify CanceledByAnother"]),
+        ] {
+            let mut rig = Rig::new();
+            let leaf = start(&mut rig);
+            let request = rig.cancel_server();
+            rig.server_back();
+            rig.advance(99);
+            rig.effects.clear();
+            rig.server_canceled(request);
+            let answer = format!("notify CancelAnswered([Some({leaf:?})])");
+            assert_eq!(rig.take_effects(), [end, &[&answer]].concat());
+            rig.read_cancel(leaf);
+            rig.advance(1_000);
+            assert!(!rig.take_effects().contains(&"send 2".to_owned()));
+        }
+    }
+
+    /// The server has handled the request first, and accepts the goal afterwards.
+    #[test]
+    fn a_cancel_node_cancels_a_goal_that_its_server_accepts_afterwards() {
+        for is_accepted_first in [true, false] {
+            let mut rig = Rig::new();
+            let _ = rig.start(2);
+            let goal = rig.sent_goal();
+            let request = rig.cancel_server();
+            rig.effects.clear();
+            if is_accepted_first {
+                rig.accept(goal);
+            }
+            rig.server_canceled(request);
+            if !is_accepted_first {
+                rig.accept(goal);
+            }
+            assert!(rig.take_effects().contains(&"cancel #1".to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_cancel_node_without_an_answer_ends_no_goal() {
+        let mut rig = Rig::new();
+        let (stopping, goal) = rig.start_accepted(1);
+        rig.halt(stopping);
+        let _ = rig.start(2);
+        let _ = rig.cancel_server();
+        rig.accept_cancel(goal);
+        rig.result(goal, TerminalStatus::Canceled);
+        rig.advance(99);
+        assert!(!rig.take_effects().contains(&"send 2".to_owned()));
+        rig.advance(1);
+        assert!(rig.take_effects().contains(&"send 2".to_owned()));
     }
 }

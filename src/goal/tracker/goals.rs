@@ -347,6 +347,22 @@ mod tests {
     }
 
     #[test]
+    fn a_goal_whose_wait_ends_before_it_has_left_is_never_sent() {
+        let mut rig = Rig::new();
+        rig.batch(|rig| {
+            rig.start_with(
+                7,
+                GoalOptions {
+                    response_timeout: Duration::ZERO,
+                    ..options()
+                },
+            );
+        });
+        assert_eq!(rig.take_effects(), ["AcceptTimedOut", "notify AcceptTimeout"]);
+        rig.assert_idle();
+    }
+
+    #[test]
     fn g3_goal_whose_acceptance_came_too_late_for_its_leaf_is_cancelled() {
         let mut rig = Rig::new();
         let _ = rig.start(7);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::{
     ActionGoal, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalIncident, GoalOptions,
-    GoalStatus, IncidentKind, LinkId, Notice, Outcome, Phase, ServerId, ServiceCall, Ticket, WireEvent,
+    IncidentKind, LinkId, Notice, Outcome, Phase, ServerId, ServiceCall, Ticket, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 use adoption::Adoption;
@@ -153,6 +153,9 @@ struct Call<P> {
     /// The time until which a goal waits for the answer to the request of a Cancel node, which is sent: also if its leaf
     /// was halted.
     holds_back_until: Option<Time>,
+    /// The activations whose goals the server had not accepted at the start of a Cancel node: it may not have them when it
+    /// handles the request.
+    unaccepted: Vec<Ticket>,
     halted: Option<HaltReason>,
 }
 
@@ -222,7 +225,9 @@ impl<P> GoalTracker<P> {
             }
             Command::BeginSession => self.is_halted = false,
             Command::ReadCancel { ticket } => {
-                self.unread_cancels.remove(&ticket);
+                if self.unread_cancels.remove(&ticket) {
+                    self.stop_awaiting_reading(ticket.link(), now, out);
+                }
             }
             Command::Detach { ticket, reason } => {
                 if let Some(call) = self.calls.get_mut(&ticket) {
@@ -294,16 +299,7 @@ impl<P> GoalTracker<P> {
                 tag: CancelTag::Leaf(ticket),
                 canceling,
                 ..
-            } => {
-                let own = canceling.iter().filter(|goal| self.ids.is_own(**goal));
-                let outcome = Outcome::CancelAnswered(own.map(|goal| self.ticket_of(*goal)).collect());
-                // The status list with the cancel may come later, and no update may be sent until then. The world gets this
-                // notice first: the request is still open, so it is not taken for a cancel of another client.
-                for goal in canceling {
-                    self.apply(goal, GoalEvent::Status(GoalStatus::Canceling), None, now, out);
-                }
-                self.apply_call(ticket, CallEvent::Response, Some(outcome), now, out);
-            }
+            } => self.server_has_canceled(ticket, &canceling, now, out),
             WireEvent::Response { ticket, payload } => self.apply_call(
                 ticket,
                 CallEvent::Response,
@@ -322,6 +318,9 @@ impl<P> GoalTracker<P> {
     pub fn advance(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
         for goal in self.goals_in_order(|entry| entry.goal.next_deadline().is_some_and(|due| due <= now)) {
             self.apply(goal, GoalEvent::Deadline, None, now, out);
+            if self.phase(goal) == Some(Phase::CancelPending) {
+                self.withdraw(goal, now, out);
+            }
         }
         let due: Vec<Ticket> = self
             .calls
@@ -421,6 +420,10 @@ impl<P> GoalTracker<P> {
         self.counters
     }
 
+    fn phase(&self, goal: GoalId) -> Option<Phase> {
+        self.goals.get(&goal).map(|entry| entry.goal.phase())
+    }
+
     fn goals_in_order(&self, filter: impl Fn(&Entry<P>) -> bool) -> Vec<GoalId> {
         let mut goals: Vec<_> = self
             .goals
@@ -487,6 +490,14 @@ impl<P> GoalTracker<P> {
             if self.take_back(goal, out) {
                 self.apply(goal, GoalEvent::Requeue { until: now }, None, now, out);
             }
+        }
+    }
+
+    /// A world has read of a cancel. Goals on the servers of its waiting goals may have begun to stop meanwhile (G5).
+    fn stop_awaiting_reading(&mut self, link: LinkId, now: Time, out: &mut Vec<Effect<P>>) {
+        let of_link = |entry: &Entry<P>| entry.ticket.is_some_and(|ticket| ticket.link() == link);
+        for goal in self.goals_in_order(|entry| of_link(entry) && entry.goal.phase() == Phase::Queued) {
+            self.wait_behind_others(goal, now, out);
         }
     }
 

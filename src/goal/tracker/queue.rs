@@ -50,6 +50,16 @@ impl<P> GoalTracker<P> {
             .max()
     }
 
+    /// Goals on the server of a waiting goal have begun to stop: the goal waits for them too.
+    pub(super) fn wait_behind_others(&mut self, goal: GoalId, now: Time, out: &mut Vec<Effect<P>>) {
+        let Some(entry) = self.goals.get(&goal) else {
+            return;
+        };
+        if let Some(until) = self.held_back_until(entry.server, now) {
+            self.apply(goal, GoalEvent::Requeue { until }, None, now, out);
+        }
+    }
+
     pub(super) fn server_gone(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
         let entry = self.servers.entry(server).or_default();
         if !entry.present {
@@ -62,9 +72,7 @@ impl<P> GoalTracker<P> {
                 entry.seen = false;
             }
             self.apply(goal, GoalEvent::ServerGone, None, now, out);
-            if self.take_back(goal, out) {
-                self.apply(goal, GoalEvent::Withdrawn, None, now, out);
-            }
+            self.withdraw(goal, now, out);
         }
         for ticket in self.calls_on(server) {
             // A call that has not left does not count as unanswered; its leaf is notified anyway.
@@ -157,12 +165,17 @@ impl<P> GoalTracker<P> {
             match entry.goal.phase() {
                 // Not sent yet: the newer goal is sent in its place.
                 Phase::Queued | Phase::Absent => entry.payload = leaf.apply_update(),
+                // The newer goal leaves after the messages that its leaf has published before it.
                 Phase::Sent => {
-                    if let Some(unsent) = Self::unsent_payload(current, out)
-                        && let Some(newer) = leaf.apply_update()
-                    {
-                        *unsent = newer;
+                    if !self.take_back(current, out) {
+                        continue;
                     }
+                    let newer = self.leaves.get_mut(&ticket).and_then(Leaf::apply_update);
+                    if let Some(entry) = self.goals.get_mut(&current) {
+                        entry.payload = newer;
+                    }
+                    self.apply(current, GoalEvent::Requeue { until: now }, None, now, out);
+                    self.release(now, out);
                 }
                 // The goal has ended and its result is under way. That result belongs to the earlier goal.
                 Phase::Executing | Phase::Finishing => {
@@ -356,6 +369,25 @@ mod tests {
     }
 
     #[test]
+    fn g5_a_goal_that_waited_for_its_world_waits_for_the_goals_that_stop_since_then() {
+        let mut rig = Rig::new();
+        let server = ServerId(2);
+        rig.wire(WireEvent::ServerBack { server });
+        rig.start_on(server, 1);
+        let canceled = rig.sent_goal();
+        let (second, stopping) = rig.start_accepted(2);
+        rig.result(canceled, TerminalStatus::Canceled);
+        let _ = rig.start(3);
+        rig.halt(second);
+        rig.effects.clear();
+        rig.read_cancel(Ticket(1));
+        assert_eq!(rig.take_effects(), NOTHING);
+        rig.accept_cancel(stopping);
+        rig.result(stopping, TerminalStatus::Canceled);
+        assert_eq!(rig.take_effects(), ["send 3"]);
+    }
+
+    #[test]
     fn g5_start_waits_no_longer_than_the_cancel_timeout() {
         let mut rig = Rig::new();
         let (first, goal) = rig.start_accepted(1);
@@ -403,8 +435,8 @@ mod tests {
         // Both wait for the server.
         let mut rig = Rig::new();
         rig.server_gone();
-        let _ = rig.start(2);
         let request = rig.cancel_server();
+        let _ = rig.start(2);
         rig.server_back();
         assert_eq!(rig.take_effects(), ["cancel others"]);
         rig.server_canceled(request);
@@ -517,6 +549,19 @@ mod tests {
         let goal = rig.sent_goal();
         rig.accept(goal);
         assert_eq!(rig.take_effects(), ["notify accepted", "request result"]);
+    }
+
+    #[test]
+    fn g2_an_update_leaves_after_the_message_that_its_leaf_published_before_it() {
+        let mut rig = Rig::new();
+        rig.batch(|rig| {
+            let ticket = rig.start(1);
+            rig.publish();
+            rig.update(ticket, 2);
+            rig.publish();
+        });
+        assert_eq!(rig.take_effects(), ["message", "send 2", "message"]);
+        assert_eq!(rig.goal_tracker.counters().sent, 1);
     }
 
     #[test]

@@ -167,6 +167,12 @@ impl Rig {
         self.command(Command::Update { ticket, payload });
     }
 
+    /// A leaf publishes a message.
+    pub(super) fn publish(&mut self) {
+        self.pending_effects.push(Effect::SendMessage);
+        self.apply_effects();
+    }
+
     pub(super) fn call(&mut self, payload: u32) -> Ticket {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
@@ -246,7 +252,8 @@ impl Rig {
                 Effect::RequestResult { .. } => Some("request result".to_owned()),
                 Effect::CallService { payload, .. } => Some(format!("call {payload}")),
                 Effect::ForgetCall { .. } => Some("forget call".to_owned()),
-                Effect::ForgetGoal { .. } | Effect::SendMessage => None,
+                Effect::ForgetGoal { .. } => None,
+                Effect::SendMessage => Some("message".to_owned()),
                 Effect::Notify(Notice::Accepted { .. }) => Some("notify accepted".to_owned()),
                 Effect::Notify(Notice::Feedback { payload, .. }) => {
                     Some(format!("notify feedback {payload}"))

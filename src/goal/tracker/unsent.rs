@@ -40,6 +40,13 @@ impl<P> GoalTracker<P> {
         self.apply_call(ticket, event, None, now, out);
     }
 
+    /// Ends a goal whose request has not left.
+    pub(super) fn withdraw(&mut self, goal: GoalId, now: Time, out: &mut Vec<Effect<P>>) {
+        if self.take_back(goal, out) {
+            self.apply(goal, GoalEvent::Withdrawn, None, now, out);
+        }
+    }
+
     /// Removes the request of a goal that has not left. True if there was one.
     pub(super) fn take_back(&mut self, goal: GoalId, out: &mut Vec<Effect<P>>) -> bool {
         let Some(entry) = self.goals.get_mut(&goal).filter(|entry| {
@@ -96,15 +103,5 @@ impl<P> GoalTracker<P> {
             _ => {}
         }
         true
-    }
-
-    /// The payload of a goal that has not left, for replacement by a newer one.
-    pub(super) fn unsent_payload(goal: GoalId, out: &mut [Effect<P>]) -> Option<&mut P> {
-        out.iter_mut().rev().find_map(|effect| match effect {
-            Effect::SendGoal {
-                goal: other, payload, ..
-            } if *other == goal => Some(payload),
-            _ => None,
-        })
     }
 }
