@@ -4,12 +4,69 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::node::{Group, writers};
+use super::node::{Gid, Group, writers};
 use super::rcl;
 use super::server_watch::{Probe, Watch};
 
-/// A check of the graph, with the number of its changes. Returns whether to check again soon.
-type BusyCheck = Box<dyn FnMut(&rcl::Node, u64) -> bool + Send>;
+/// Watches the publishers of a server's topic while the server may have a goal.
+struct PublisherWatch {
+    topic: String,
+    /// Whether the server may have a goal.
+    is_busy: Box<dyn Fn() -> bool + Send>,
+    changed: Box<dyn Fn() + Send>,
+    /// The publishers of the last check, and the number of changes of the graph then.
+    known: Option<(u64, BTreeSet<Gid>)>,
+}
+
+impl PublisherWatch {
+    /// Whether its check has to read the graph, which has changed this number of times.
+    fn needs_reading(&mut self, changes: u64) -> bool {
+        if !(self.is_busy)() {
+            self.known = None;
+            return false;
+        }
+        self.known.as_ref().is_none_or(|(at, _)| *at != changes)
+    }
+
+    fn look(&mut self, node: &rcl::Node, changes: u64) {
+        let Ok(publishers) = node.publishers(&self.topic, false) else {
+            return;
+        };
+        let found: BTreeSet<_> = publishers.into_iter().map(|one| one.gid).collect();
+        let before = self.known.replace((changes, found.clone()));
+        let before = before.map_or_else(|| found.clone(), |(_, before)| before);
+        if !found.is_subset(&before) || found.is_empty() && !before.is_empty() {
+            (self.changed)();
+        }
+    }
+}
+
+/// The time of a check that is repeated.
+#[derive(Clone, Copy)]
+struct CheckTime {
+    /// The check comes from then on, if the thread is awake for another reason.
+    earliest: Instant,
+    /// The thread wakes for it.
+    latest: Instant,
+}
+
+impl CheckTime {
+    fn at(time: Instant) -> Self {
+        Self {
+            earliest: time,
+            latest: time,
+        }
+    }
+
+    /// A robot that drives receives transforms and odometry all the time: a check waits for such a message for half of its
+    /// period. Without this, two fifths of the wake-ups of its thread were for these checks.
+    fn within(now: Instant, period: Duration) -> Self {
+        Self {
+            earliest: now + period / 2,
+            latest: now + period,
+        }
+    }
+}
 
 /// What [`ServerChecks::look`] has found.
 pub(super) struct Found {
@@ -23,7 +80,7 @@ pub(super) struct Found {
 pub(super) struct ServerChecks {
     watches: Vec<(Option<Group>, Watch)>,
     /// The next check for servers, and the end of the phase with frequent checks.
-    next_check: Instant,
+    next_check: CheckTime,
     fast_checks_until: Instant,
     /// The number of changes of the graph at the last check.
     changes: u64,
@@ -31,9 +88,9 @@ pub(super) struct ServerChecks {
     unsettled_until: Option<Instant>,
     /// The next check of absent servers in a graph that has not changed.
     next_unprompted: Instant,
-    /// Checks of the graph for servers that may have a goal. Each returns whether its server has one.
-    busy_checks: Vec<(Option<Group>, BusyCheck)>,
-    next_busy_check: Instant,
+    publisher_watches: Vec<(Option<Group>, PublisherWatch)>,
+    next_publisher_check: CheckTime,
+    /// Whether a server may have a goal.
     is_busy: bool,
 }
 
@@ -42,13 +99,13 @@ impl ServerChecks {
         let now = Instant::now();
         Self {
             watches: Vec::new(),
-            next_check: now,
+            next_check: CheckTime::at(now),
             fast_checks_until: now,
             changes: 0,
             unsettled_until: None,
             next_unprompted: now,
-            busy_checks: Vec::new(),
-            next_busy_check: now,
+            publisher_watches: Vec::new(),
+            next_publisher_check: CheckTime::at(now),
             is_busy: false,
         }
     }
@@ -70,68 +127,68 @@ impl ServerChecks {
         &mut self,
         group: Option<Group>,
         topic: String,
-        busy: impl Fn() -> bool + Send + 'static,
+        is_busy: impl Fn() -> bool + Send + 'static,
         changed: impl Fn() + Send + 'static,
     ) {
-        let mut known = None;
-        let check = move |node: &rcl::Node, changes| {
-            if !busy() {
-                known = None;
-                return false;
-            }
-            if known.as_ref().is_some_and(|(at, _)| *at == changes) {
-                return true;
-            }
-            if let Ok(publishers) = node.publishers(&topic, false) {
-                let found: BTreeSet<_> = publishers.into_iter().map(|one| one.gid).collect();
-                let before = known.replace((changes, found.clone()));
-                let before = before.map_or_else(|| found.clone(), |(_, before)| before);
-                if !found.is_subset(&before) || found.is_empty() && !before.is_empty() {
-                    changed();
-                }
-            }
-            true
+        let watch = PublisherWatch {
+            topic,
+            is_busy: Box::new(is_busy),
+            changed: Box::new(changed),
+            known: None,
         };
-        self.busy_checks.push((group, Box::new(check)));
+        self.publisher_watches.push((group, watch));
     }
 
     /// Ends the checks of a group.
     pub(super) fn end(&mut self, group: Group) {
         self.watches.retain(|(of, _)| *of != Some(group));
-        self.busy_checks.retain(|(of, _)| *of != Some(group));
+        self.publisher_watches.retain(|(of, _)| *of != Some(group));
     }
 
     /// Starts frequent checks: a server was opened or lost, and a leaf may be waiting for it.
     pub(super) fn check_soon(&mut self) {
         let now = Instant::now();
-        self.next_check = now;
+        self.next_check = CheckTime::at(now);
         self.fast_checks_until = now + FAST_CHECK_DURATION;
         self.unsettled_until = Some(now + SETTLING_TIME);
     }
 
     /// The time of the next check.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        let check = (!self.watches.is_empty()).then_some(self.next_check);
-        let busy = self.is_busy.then_some(self.next_busy_check);
+        let check = (!self.watches.is_empty()).then_some(self.next_check.latest);
+        let busy = self.is_busy.then_some(self.next_publisher_check.latest);
         check.into_iter().chain(busy).min()
     }
 
     /// Makes the checks that are due. [`ServerChecks::report`] reports what they have found.
     pub(super) fn look(&mut self, node: &rcl::Node, now: Instant) -> Found {
-        let is_due = self.next_check <= now && !self.watches.is_empty();
-        let is_busy_due = self.next_busy_check <= now;
+        let mut is_due = self.next_check.earliest <= now && !self.watches.is_empty();
+        let mut are_publishers_due = self.next_publisher_check.earliest <= now;
         let mut is_checked = false;
-        if is_due || is_busy_due {
+        if is_due || are_publishers_due {
+            let changes = node.recent_graph_changes();
+            // Most checks have nothing to read, so they take no turn.
+            if is_due && !self.needs_reading(changes, now) {
+                self.set_next_check(now);
+                is_due = false;
+            }
+            if are_publishers_due && !self.publishers_need_reading(changes) {
+                self.next_publisher_check = CheckTime::within(now, BUSY_CHECK_PERIOD);
+                are_publishers_due = false;
+            }
+        }
+        if is_due || are_publishers_due {
             let read = node.read_in_turn(|changes| {
                 if is_due {
-                    is_checked = self.check_servers(node, changes, now);
+                    self.check_servers(node, changes, now);
+                    is_checked = true;
                 }
-                if is_busy_due {
-                    self.check_busy_servers(node, changes, now);
+                if are_publishers_due {
+                    self.check_publishers(node, changes, now);
                 }
             });
             if read.is_none() {
-                self.wait_for_turn(is_due, is_busy_due, now + TURN_PERIOD);
+                self.wait_for_turn(is_due, are_publishers_due, now + TURN_PERIOD);
             }
         }
         Found {
@@ -140,51 +197,67 @@ impl ServerChecks {
         }
     }
 
-    /// Returns whether the graph was read.
-    fn check_servers(&mut self, node: &rcl::Node, changes: u64, now: Instant) -> bool {
-        let fast = now < self.fast_checks_until;
-        self.next_check = now + if fast { FAST_CHECK_PERIOD } else { CHECK_PERIOD };
-        if !self.is_to_be_read(changes, now) {
-            return false;
+    fn set_next_check(&mut self, now: Instant) {
+        self.next_check = if now < self.fast_checks_until {
+            CheckTime::at(now + FAST_CHECK_PERIOD)
+        } else {
+            CheckTime::within(now, CHECK_PERIOD)
+        };
+    }
+
+    fn check_servers(&mut self, node: &rcl::Node, changes: u64, now: Instant) {
+        self.set_next_check(now);
+        if self.has_changed(changes) {
+            self.changes = changes;
+            self.unsettled_until = Some(now + SETTLING_TIME);
         }
+        self.unsettled_until = self.unsettled_until.filter(|until| now < *until);
         let writers = |topic: &str| writers(node, topic);
         for (_, watch) in &mut self.watches {
             watch.look(&writers);
         }
         self.next_unprompted = now + unprompted_pause(now.elapsed());
-        true
     }
 
-    fn check_busy_servers(&mut self, node: &rcl::Node, changes: u64, now: Instant) {
-        self.is_busy = false;
-        for (_, check) in &mut self.busy_checks {
-            self.is_busy |= check(node, changes);
+    fn check_publishers(&mut self, node: &rcl::Node, changes: u64, now: Instant) {
+        for (_, watch) in &mut self.publisher_watches {
+            if watch.needs_reading(changes) {
+                watch.look(node, changes);
+            }
         }
-        self.next_busy_check = now + BUSY_CHECK_PERIOD;
+        self.next_publisher_check = CheckTime::within(now, BUSY_CHECK_PERIOD);
     }
 
-    /// Makes the checks that are due at this time instead.
-    fn wait_for_turn(&mut self, is_due: bool, is_busy_due: bool, at: Instant) {
+    /// Makes the checks that have to read the graph at this time instead.
+    fn wait_for_turn(&mut self, is_due: bool, are_publishers_due: bool, at: Instant) {
         if is_due {
-            self.next_check = at;
+            self.next_check = CheckTime::at(at);
         }
-        if is_busy_due {
-            // Whether a server is busy is not known before the check.
-            (self.is_busy, self.next_busy_check) = (true, at);
+        if are_publishers_due {
+            self.next_publisher_check = CheckTime::at(at);
         }
     }
 
-    /// Whether a check has to read the graph, which has changed this number of times.
-    fn is_to_be_read(&mut self, changes: u64, now: Instant) -> bool {
-        let mut watches = self.watches.iter();
-        if self.changes != changes || watches.any(|(_, watch)| watch.is_undecided()) {
-            self.changes = changes;
-            self.unsettled_until = Some(now + SETTLING_TIME);
-        }
-        let is_unsettled = self.unsettled_until.is_some();
-        self.unsettled_until = self.unsettled_until.filter(|until| now < *until);
+    /// Whether a check for servers has to read the graph, which has changed this number of times.
+    fn needs_reading(&self, changes: u64, now: Instant) -> bool {
         let is_absent = |(_, watch): &(_, Watch)| !watch.is_present();
-        is_unsettled || self.next_unprompted <= now && self.watches.iter().any(is_absent)
+        self.has_changed(changes)
+            || self.unsettled_until.is_some()
+            || self.next_unprompted <= now && self.watches.iter().any(is_absent)
+    }
+
+    fn has_changed(&self, changes: u64) -> bool {
+        self.changes != changes || self.watches.iter().any(|(_, watch)| watch.is_undecided())
+    }
+
+    fn publishers_need_reading(&mut self, changes: u64) -> bool {
+        let (mut is_busy, mut needs_reading) = (false, false);
+        for (_, watch) in &mut self.publisher_watches {
+            needs_reading |= watch.needs_reading(changes);
+            is_busy |= watch.known.is_some();
+        }
+        self.is_busy = is_busy || needs_reading;
+        needs_reading
     }
 
     /// Reports the changes that the last check has found.
@@ -221,8 +294,8 @@ const MAX_UNPROMPTED_PERIOD: Duration = Duration::from_secs(10);
 /// which is less than the default time for a server's answer; that of a killed server when the middleware's lease on it
 /// ends.
 const CHECK_PERIOD: Duration = Duration::from_millis(400);
-/// The same for servers that have a goal.
-const BUSY_CHECK_PERIOD: Duration = Duration::from_millis(100);
+/// The same for servers that have a goal: longer than the period of most odometry, so that its messages bring the checks.
+const BUSY_CHECK_PERIOD: Duration = Duration::from_millis(150);
 /// The same during `FAST_CHECK_DURATION` after a server was opened or lost: a goal may be waiting for it.
 const FAST_CHECK_PERIOD: Duration = Duration::from_millis(10);
 /// The duration of frequent checks.
@@ -230,6 +303,9 @@ const FAST_CHECK_DURATION: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     #[test]
@@ -237,5 +313,32 @@ mod tests {
         let pauses =
             [1, 20, 60_000].map(|milliseconds| unprompted_pause(Duration::from_millis(milliseconds)));
         assert_eq!(pauses, [2, 4, 10].map(Duration::from_secs));
+    }
+
+    #[test]
+    fn g6_the_graph_is_read_for_a_server_with_a_goal_at_first_and_after_a_change() {
+        let is_busy = Arc::new(AtomicBool::new(false));
+        let mut checks = ServerChecks::new();
+        let busy = Arc::clone(&is_busy);
+        checks.watch_publishers(
+            None,
+            "status".to_owned(),
+            move || busy.load(Ordering::Relaxed),
+            || (),
+        );
+        assert!(!checks.publishers_need_reading(1) && checks.next_due().is_none());
+        is_busy.store(true, Ordering::Relaxed);
+        assert!(checks.publishers_need_reading(1) && checks.next_due().is_some());
+        let known = Some((1, BTreeSet::new()));
+        checks
+            .publisher_watches
+            .iter_mut()
+            .for_each(|(_, watch)| watch.known.clone_from(&known));
+        assert!(!checks.publishers_need_reading(1) && checks.next_due().is_some());
+        assert!(checks.publishers_need_reading(2));
+        is_busy.store(false, Ordering::Relaxed);
+        assert!(!checks.publishers_need_reading(1) && checks.next_due().is_none());
+        is_busy.store(true, Ordering::Relaxed);
+        assert!(checks.publishers_need_reading(1), "it may be another server");
     }
 }

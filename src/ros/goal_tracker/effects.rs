@@ -84,6 +84,7 @@ impl Owner {
                 }
             }
             Effect::ForgetCall { ticket, server } => {
+                self.changed = true;
                 if let Some(transport) = self.services.get_mut(&server) {
                     transport.forget(ticket);
                 }

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use r2r_rcl as rcl;
 
+use super::graph_changes::GraphChanges;
 use super::node::text;
 use super::{Node, c_string, check};
 use crate::ros::RosError;
@@ -25,11 +26,22 @@ impl Node {
     /// changed; several changes between two calls count as one. Each reading of the graph walks through all of it, so
     /// what repeats a reading asks here first.
     pub(in crate::ros) fn graph_changes(&self) -> u64 {
+        // SAFETY: rcl made the node, in this context.
+        self.with_graph_changes(|changes| unsafe { changes.count(self.as_ptr()) })
+    }
+
+    /// The [number of changes](Node::graph_changes) a moment ago, for checks that come again soon.
+    pub(in crate::ros) fn recent_graph_changes(&self) -> u64 {
+        // SAFETY: rcl made the node, in this context.
+        self.with_graph_changes(|changes| unsafe { changes.recent_count(self.as_ptr()) })
+    }
+
+    /// Calls `count` with the counter of the node's context. 0 if the context has ended.
+    fn with_graph_changes(&self, count: impl FnOnce(&mut GraphChanges) -> u64) -> u64 {
         let context = self.handle().context();
         let changes = context.as_ref().map(|context| context.graph_changes());
-        // SAFETY: rcl made the node, in this context.
         changes
-            .and_then(|mut changes| Some(unsafe { changes.as_mut()?.count(self.as_ptr()) }))
+            .and_then(|mut changes| Some(count(changes.as_mut()?)))
             .unwrap_or(0)
     }
 

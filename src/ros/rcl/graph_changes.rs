@@ -1,5 +1,7 @@
 //! The number of changes of the graph, so that an unchanged graph is not read again.
 
+use std::time::{Duration, Instant};
+
 use r2r_rcl as rcl;
 
 use super::check;
@@ -10,7 +12,12 @@ use crate::ros::RosError;
 pub(super) struct GraphChanges {
     wait_set: rcl::rcl_wait_set_t,
     count: u64,
+    /// The time of the last question to the middleware.
+    asked: Option<Instant>,
 }
+
+/// The time for which an answer of the middleware is recent.
+const RECENT: Duration = Duration::from_millis(20);
 
 // SAFETY: rcl and the middleware do not bind a wait set to a thread.
 unsafe impl Send for GraphChanges {}
@@ -30,7 +37,11 @@ impl GraphChanges {
             let allocator = rcl::rcutils_get_default_allocator();
             let code = rcl::rcl_wait_set_init(&raw mut wait_set, 0, 1, 0, 0, 0, 0, context, allocator);
             check("rcl_wait_set_init", code)?;
-            Ok(Self { wait_set, count: 0 })
+            Ok(Self {
+                wait_set,
+                count: 0,
+                asked: None,
+            })
         }
     }
 
@@ -41,9 +52,23 @@ impl GraphChanges {
     /// rcl made the node, in the counter's context.
     pub(super) unsafe fn count(&mut self, node: *const rcl::rcl_node_t) -> u64 {
         // SAFETY: promised by the caller. A wait that fails says nothing, so the graph is read.
+        self.asked = Some(Instant::now());
         let has_changed = unsafe { self.has_changed(node) }.unwrap_or(true);
         self.count += u64::from(has_changed);
         self.count
+    }
+
+    /// The number of changes a moment ago: a question to the middleware takes ten times longer than this, and the threads
+    /// of many robots ask.
+    ///
+    /// # Safety
+    /// As [`GraphChanges::count`].
+    pub(super) unsafe fn recent_count(&mut self, node: *const rcl::rcl_node_t) -> u64 {
+        if self.asked.is_some_and(|asked| asked.elapsed() < RECENT) {
+            return self.count;
+        }
+        // SAFETY: promised by the caller.
+        unsafe { self.count(node) }
     }
 
     /// Whether the guard condition was triggered since the last call.
