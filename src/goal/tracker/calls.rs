@@ -75,7 +75,8 @@ impl<P> GoalTracker<P> {
             let Some(goal) = self.leaves.get(&started).map(|leaf| leaf.current) else {
                 continue;
             };
-            if canceling.contains(&goal) {
+            let is_over = self.goals.get(&goal).is_some_and(|entry| entry.goal.is_over());
+            if is_over || canceling.contains(&goal) {
                 continue;
             }
             // The server did not have it, or accepts it after this request.
@@ -205,7 +206,9 @@ impl<P> GoalTracker<P> {
 mod tests {
     use super::super::Counters;
     use super::super::rig::Rig;
-    use crate::goal::{CancelCode, CancelTag, Command, GoalId, TerminalStatus, Ticket, WireEvent};
+    use crate::goal::{
+        CancelCode, CancelTag, Command, GoalId, GoalStatus, TerminalStatus, Ticket, WireEvent,
+    };
 
     const NOTHING: [&str; 0] = [];
 
@@ -450,6 +453,24 @@ mod tests {
             }
             assert!(rig.take_effects().contains(&"cancel #1".to_owned()));
         }
+    }
+
+    #[test]
+    fn a_cancel_node_leaves_its_result_to_a_goal_that_has_ended() {
+        let mut rig = Rig::new();
+        let _ = rig.start(2);
+        let goal = rig.sent_goal();
+        let request = rig.cancel_server();
+        rig.accept(goal);
+        rig.status(&[(goal, GoalStatus::Succeeded)]);
+        rig.effects.clear();
+        rig.server_canceled(request);
+        rig.result(goal, TerminalStatus::Succeeded);
+        assert_eq!(
+            rig.take_effects(),
+            ["notify CancelAnswered([])", "notify Succeeded(9)"]
+        );
+        rig.assert_idle();
     }
 
     #[test]
