@@ -14,17 +14,27 @@ struct PublisherWatch {
     /// Whether the server may have a goal.
     is_busy: Box<dyn Fn() -> bool + Send>,
     changed: Box<dyn Fn() + Send>,
-    /// The publishers of the last check, and the number of changes of the graph then.
+    /// The publishers of the last reading, and the number of changes of the graph then.
     known: Option<(u64, BTreeSet<Gid>)>,
+    /// Whether the server had no goal at the last check.
+    was_idle: bool,
 }
 
 impl PublisherWatch {
-    /// Whether its check has to read the graph, which has changed this number of times.
-    fn needs_reading(&mut self, changes: u64) -> bool {
+    /// Whether the server may have a goal. What has changed before its first goal does not count.
+    fn is_busy(&mut self, changes: u64) -> bool {
         if !(self.is_busy)() {
-            self.known = None;
+            self.was_idle = true;
             return false;
         }
+        if std::mem::take(&mut self.was_idle) && self.needs_reading(changes) {
+            self.known = None;
+        }
+        true
+    }
+
+    /// Whether the graph, which has changed this number of times, has changed since the last reading.
+    fn needs_reading(&self, changes: u64) -> bool {
         self.known.as_ref().is_none_or(|(at, _)| *at != changes)
     }
 
@@ -135,6 +145,7 @@ impl ServerChecks {
             is_busy: Box::new(is_busy),
             changed: Box::new(changed),
             known: None,
+            was_idle: true,
         };
         self.publisher_watches.push((group, watch));
     }
@@ -221,7 +232,7 @@ impl ServerChecks {
 
     fn check_publishers(&mut self, node: &rcl::Node, changes: u64, now: Instant) {
         for (_, watch) in &mut self.publisher_watches {
-            if watch.needs_reading(changes) {
+            if watch.is_busy(changes) && watch.needs_reading(changes) {
                 watch.look(node, changes);
             }
         }
@@ -251,13 +262,15 @@ impl ServerChecks {
     }
 
     fn publishers_need_reading(&mut self, changes: u64) -> bool {
-        let (mut is_busy, mut needs_reading) = (false, false);
+        let mut need_reading = false;
+        self.is_busy = false;
         for (_, watch) in &mut self.publisher_watches {
-            needs_reading |= watch.needs_reading(changes);
-            is_busy |= watch.known.is_some();
+            if watch.is_busy(changes) {
+                self.is_busy = true;
+                need_reading |= watch.needs_reading(changes);
+            }
         }
-        self.is_busy = is_busy || needs_reading;
-        needs_reading
+        need_reading
     }
 
     /// Reports the changes that the last check has found.
@@ -336,9 +349,26 @@ mod tests {
             .for_each(|(_, watch)| watch.known.clone_from(&known));
         assert!(!checks.publishers_need_reading(1) && checks.next_due().is_some());
         assert!(checks.publishers_need_reading(2));
+        let known = |checks: &ServerChecks| {
+            checks
+                .publisher_watches
+                .iter()
+                .all(|(_, watch)| watch.known.is_some())
+        };
         is_busy.store(false, Ordering::Relaxed);
         assert!(!checks.publishers_need_reading(1) && checks.next_due().is_none());
         is_busy.store(true, Ordering::Relaxed);
-        assert!(checks.publishers_need_reading(1), "it may be another server");
+        assert!(!checks.publishers_need_reading(1) && known(&checks));
+        assert!(
+            checks.publishers_need_reading(2) && known(&checks),
+            "its server may be gone"
+        );
+        is_busy.store(false, Ordering::Relaxed);
+        assert!(!checks.publishers_need_reading(2));
+        is_busy.store(true, Ordering::Relaxed);
+        assert!(
+            checks.publishers_need_reading(2) && !known(&checks),
+            "the goal is of a new server"
+        );
     }
 }
