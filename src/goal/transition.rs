@@ -185,4 +185,6 @@ pub enum OutcomeKind {
     ServerGone,
     /// Another client cancelled the goal that this goal replaces.
     CanceledByAnother,
+    /// A Cancel node of the tree ended the goal, which its server had not accepted.
+    CanceledBeforeAcceptance,
 }

@@ -372,6 +372,10 @@ fn failure<N: ActionNode>(outcome: Option<&Outcome<Payload>>, accepted: bool) ->
             "the server is not available, or was replaced before it answered",
         ),
         Some(Outcome::ShuttingDown) => (SEND_GOAL_FAILURE, "the node shuts down"),
+        Some(Outcome::CanceledBeforeAcceptance) => (
+            0,
+            "a Cancel node cancelled the goal before its server had accepted it",
+        ),
         _ => (N::unknown_code(), "the goal ended with an unexpected outcome"),
     }
 }

@@ -119,6 +119,7 @@ mod tests {
     use crate::msg::action::{
         AssistedTeleop, BackUp, ComputeAndTrackRoute, DriveOnHeading, FollowObject, FollowPath, Spin, Wait,
     };
+    use crate::nav::Settings;
     use crate::nav::testing::{Bench, Plan};
 
     fn cancels<A: Action>(id: &str, server: &str) {
@@ -174,18 +175,26 @@ mod tests {
 
     #[test]
     fn g3_a_goal_that_its_server_accepts_after_a_cancel_node_of_its_own_tree_does_not_execute() {
-        let mut bench = Bench::new(
-            "<ParallelAll max_failures=\"1\"><Spin error_msg=\"{why}\"/>\
-             <Delay delay_msec=\"30\"><CancelSpin/></Delay></ParallelAll>",
-        );
-        bench.action::<Spin>("spin", |_| Plan::endless().answer_after(100));
-        assert_eq!(bench.run(15), Failure);
-        assert_eq!(
-            bench.get::<Text>("why").as_deref(),
-            Some("a Cancel node cancelled the goal")
-        );
-        bench.wait(200);
-        assert_eq!(bench.active("spin"), 0);
+        for canceled_is_success in [false, true] {
+            let settings = Settings {
+                canceled_is_success,
+                ..Settings::default()
+            };
+            let mut bench = Bench::with(
+                "<ParallelAll max_failures=\"1\"><Spin error_msg=\"{why}\"/>\
+                 <Delay delay_msec=\"30\"><CancelSpin/></Delay></ParallelAll>",
+                &crate::nav::registry(),
+                settings,
+            );
+            bench.action::<Spin>("spin", |_| Plan::endless().answer_after(100));
+            assert_eq!(bench.run(15), Failure, "it has not done its work");
+            assert_eq!(
+                bench.get::<Text>("why").as_deref(),
+                Some("a Cancel node cancelled the goal before its server had accepted it")
+            );
+            bench.wait(200);
+            assert_eq!(bench.active("spin"), 0);
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::goal::{NavigationResult, TerminalStatus};
+use super::goal_queue::SHUT;
 use super::heartbeat::{CancelRequest, Overtaking};
 use super::test_harness::{Rig, load, navigation, registry, request};
 use super::thread_tests::{Remote, TIMEOUT};
@@ -651,6 +652,25 @@ fn a_cancel_that_comes_while_the_next_tree_is_made_is_the_end_of_its_goal() {
     let result = remote.reports.recv_timeout(TIMEOUT).unwrap();
     assert_eq!(result, (1, NavigationResult::canceled("")));
     assert!(remote.is_running(), "goal 2 goes on");
+}
+
+#[test]
+fn a_deactivation_that_comes_while_the_next_tree_is_made_is_the_end_of_the_goal_that_runs() {
+    for overtakes in [false, true] {
+        let (remote, release) = making_the_next_tree();
+        let handle = remote.thread.handle();
+        handle.shut();
+        let halted = handle.halt(HaltReason::Deactivated, TIMEOUT);
+        if overtakes {
+            handle.overtake(HaltReason::Deactivated, || ());
+        }
+        release.send(()).unwrap();
+        let results = [(); 2].map(|()| remote.reports.recv_timeout(TIMEOUT).unwrap());
+        let of = |goal| &results.iter().find(|(client, _)| *client == goal).unwrap().1;
+        assert!(of(1).error_message.contains("deactivated"), "{results:?}");
+        assert_eq!(of(2).error_message, SHUT);
+        halted.wait(TIMEOUT).unwrap();
+    }
 }
 
 #[test]

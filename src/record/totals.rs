@@ -175,6 +175,7 @@ fn outcome_words<P>(outcome: &Outcome<P>) -> (&'static str, &'static str) {
         Outcome::Aborted(_) => ("failed", "aborted"),
         Outcome::Canceled(_) => ("failed", "canceled"),
         Outcome::CanceledByAnother => ("failed", "canceled by another client"),
+        Outcome::CanceledBeforeAcceptance => ("failed", "canceled before its acceptance"),
         Outcome::Rejected => ("failed", "rejected"),
         Outcome::SendFailed => ("failed", "not sent"),
         Outcome::AcceptTimeout => ("failed", "not accepted in time"),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{Call, Entry, GoalTracker, Request};
 use crate::bt::Time;
 use crate::goal::{
-    CallEvent, CallStep, CallVerdict, CancelTag, Effect, GoalEvent, GoalId, GoalIncident, GoalOptions,
-    GoalStatus, Notice, Outcome, OutcomeKind, Phase, Selection, ServerId, ServiceCall, Ticket,
+    CallEvent, CallStep, CallVerdict, CancelCode, CancelTag, Effect, GoalEvent, GoalId, GoalIncident,
+    GoalOptions, GoalStatus, Notice, Outcome, OutcomeKind, Phase, Selection, ServerId, ServiceCall, Ticket,
 };
 
 impl<P> GoalTracker<P> {
@@ -60,31 +60,34 @@ impl<P> GoalTracker<P> {
     pub(super) fn server_has_canceled(
         &mut self,
         ticket: Ticket,
-        canceling: &[GoalId],
+        (code, canceling): (CancelCode, &[GoalId]),
         now: Time,
         out: &mut Vec<Effect<P>>,
     ) {
         let own = canceling.iter().filter(|goal| self.ids.is_own(**goal));
-        let mut canceled: Vec<Option<Ticket>> = own.map(|goal| self.ticket_of(*goal)).collect();
+        let outcome = Outcome::CancelAnswered(own.map(|goal| self.ticket_of(*goal)).collect());
         // The status list with the cancel may come later, and no update may be sent until then.
         for goal in canceling {
             self.apply(*goal, GoalEvent::Status(GoalStatus::Canceling), None, now, out);
         }
-        let call = self.calls.get_mut(&ticket);
+        // An answer that is too late for its leaf ends nothing: the tree has gone on.
+        let call = self
+            .calls
+            .get_mut(&ticket)
+            .filter(|call| call.call.phase().has_leaf());
         for started in call.map_or_else(Vec::new, |call| std::mem::take(&mut call.unaccepted)) {
             let Some(goal) = self.leaves.get(&started).map(|leaf| leaf.current) else {
                 continue;
             };
-            let is_over = self.goals.get(&goal).is_some_and(|entry| entry.goal.is_over());
-            if is_over || canceling.contains(&goal) {
-                continue;
+            // The server may have accepted it since then: before it handled the request, if it has refused that.
+            let is_missed = self.goals.get(&goal).is_some_and(|entry| {
+                !entry.goal.is_over() && !(entry.goal.is_accepted() && code == CancelCode::Rejected)
+            });
+            if is_missed && !canceling.contains(&goal) {
+                self.finish(goal, OutcomeKind::CanceledBeforeAcceptance, None, now, out);
+                self.withdraw_or(goal, GoalEvent::Halt, now, out);
             }
-            // The server did not have it, or accepts it after this request.
-            canceled.push(Some(started));
-            self.finish(goal, OutcomeKind::CanceledByAnother, None, now, out);
-            self.withdraw_or(goal, GoalEvent::Halt, now, out);
         }
-        let outcome = Outcome::CancelAnswered(canceled);
         self.apply_call(ticket, CallEvent::Response, Some(outcome), now, out);
     }
 
@@ -401,7 +404,6 @@ mod tests {
         }
     }
 
-    /// What the goals that the tree has started before do when the answer to a Cancel node does not name them.
     #[test]
     fn a_cancel_node_ends_the_goals_that_its_server_has_not_accepted_yet() {
         type Start = fn(&mut Rig) -> Ticket;
@@ -415,21 +417,16 @@ mod tests {
             rig.start(2)
         };
         let sent: Start = |rig| rig.start(2);
-        for (start, end) in [
-            (queued, &["notify CanceledByAnother"][..]),
-            (absent, &["notify CanceledByAnother"]),
-            (sent, &["notify CanceledByAnother"]),
-        ] {
+        for start in [queued, absent, sent] {
             let mut rig = Rig::new();
-            let leaf = start(&mut rig);
+            let _ = start(&mut rig);
             let request = rig.cancel_server();
             rig.server_back();
             rig.advance(99);
             rig.effects.clear();
             rig.server_canceled(request);
-            let answer = format!("notify CancelAnswered([Some({leaf:?})])");
-            assert_eq!(rig.take_effects(), [end, &[&answer]].concat());
-            rig.read_cancel(leaf);
+            let canceled = "notify CanceledBeforeAcceptance";
+            assert_eq!(rig.take_effects(), [canceled, "notify CancelAnswered([])"]);
             rig.advance(1_000);
             assert!(!rig.take_effects().contains(&"send 2".to_owned()));
         }
@@ -471,6 +468,30 @@ mod tests {
             ["notify CancelAnswered([])", "notify Succeeded(9)"]
         );
         rig.assert_idle();
+    }
+
+    #[test]
+    fn a_late_or_refused_request_of_a_cancel_node_ends_no_goal() {
+        for (is_late, code) in [(true, CancelCode::None), (false, CancelCode::Rejected)] {
+            let mut rig = Rig::new();
+            let _ = rig.start(2);
+            let goal = rig.sent_goal();
+            let request = rig.cancel_server();
+            rig.accept(goal);
+            if is_late {
+                rig.advance(150);
+            }
+            rig.effects.clear();
+            rig.wire(WireEvent::CancelAnswered {
+                tag: CancelTag::Leaf(request),
+                code,
+                canceling: Vec::new(),
+            });
+            rig.result(goal, TerminalStatus::Succeeded);
+            let effects = rig.take_effects();
+            assert_eq!(effects.last().map(String::as_str), Some("notify Succeeded(9)"));
+            assert!(!effects.contains(&"cancel #1".to_owned()), "{effects:?}");
+        }
     }
 
     #[test]

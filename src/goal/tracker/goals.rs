@@ -148,6 +148,7 @@ impl<P> GoalTracker<P> {
             (OutcomeKind::Ended(TerminalStatus::Aborted), Some(payload)) => Outcome::Aborted(payload),
             (OutcomeKind::Ended(TerminalStatus::Canceled), Some(payload)) => Outcome::Canceled(payload),
             (OutcomeKind::CanceledByAnother, _) => Outcome::CanceledByAnother,
+            (OutcomeKind::CanceledBeforeAcceptance, _) => Outcome::CanceledBeforeAcceptance,
             (OutcomeKind::Rejected, _) => Outcome::Rejected,
             (OutcomeKind::SendFailed, _) => Outcome::SendFailed,
             (OutcomeKind::AcceptTimeout, _) => Outcome::AcceptTimeout,

@@ -297,9 +297,9 @@ impl<P> GoalTracker<P> {
             } => self.apply(goal, GoalEvent::CancelAnswered { attempt, code }, None, now, out),
             WireEvent::CancelAnswered {
                 tag: CancelTag::Leaf(ticket),
+                code,
                 canceling,
-                ..
-            } => self.server_has_canceled(ticket, &canceling, now, out),
+            } => self.server_has_canceled(ticket, (code, &canceling), now, out),
             WireEvent::Response { ticket, payload } => self.apply_call(
                 ticket,
                 CallEvent::Response,

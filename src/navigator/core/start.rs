@@ -166,8 +166,13 @@ impl Navigator {
         };
         if let NavigationState::Running(session) = &self.state {
             request.run_accepted = session.run_accepted();
-            // A cancel may have come while the tree was made: code of its leaves may block.
+            // A cancel or a halt may have come while the tree was made: code of its leaves may block.
             let cancel = self.heartbeat.as_ref().and_then(Heartbeat::waiting_cancel);
+            if cancel.is_none() && self.queue.is_halt_requested() {
+                // The halt is the end of the current goal, which no other goal has replaced.
+                self.drop_new(new_tree);
+                return request.refuse(NavigationError::None, SHUT);
+            }
             let report = cancel.map_or_else(NavigationResult::preempted, |cancel| cancel.result());
             self.stop_tree(HaltReason::Replaced, report, now);
         }

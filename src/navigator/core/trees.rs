@@ -29,6 +29,12 @@ impl Navigator {
         self.close_unused();
     }
 
+    /// Drops a tree that was made and does not run.
+    pub(super) fn drop_new(&mut self, new_tree: Option<(Tree, Opened)>) {
+        drop_tree(new_tree.map(|(tree, _)| tree));
+        self.close_unused();
+    }
+
     /// Closes what no tree has open any more. It stays open while goals of an earlier tree are stopping there.
     fn close_unused(&mut self) {
         let mut in_use = self.own.clone();

@@ -46,6 +46,7 @@ pub enum StoredOutcome {
     ResponseTimeout,
     CancelAnswered(Vec<Option<Ticket>>),
     ShuttingDown,
+    CanceledBeforeAcceptance,
 }
 
 impl StoredNotice {
@@ -136,6 +137,7 @@ impl StoredOutcome {
             Outcome::ResponseTimeout => Self::ResponseTimeout,
             Outcome::CancelAnswered(goals) => Self::CancelAnswered(goals.clone()),
             Outcome::ShuttingDown => Self::ShuttingDown,
+            Outcome::CanceledBeforeAcceptance => Self::CanceledBeforeAcceptance,
         }
     }
 
@@ -155,6 +157,7 @@ impl StoredOutcome {
             Self::ResponseTimeout => Outcome::ResponseTimeout,
             Self::CancelAnswered(goals) => Outcome::CancelAnswered(goals.clone()),
             Self::ShuttingDown => Outcome::ShuttingDown,
+            Self::CanceledBeforeAcceptance => Outcome::CanceledBeforeAcceptance,
         })
     }
 }

@@ -129,7 +129,9 @@ pub fn ending(outcome: &StoredOutcome, type_name: &str) -> Ending {
         StoredOutcome::Succeeded(_) | StoredOutcome::CancelAnswered(_) => Ending::Succeeded,
         StoredOutcome::Response(response) => response_ending(response),
         StoredOutcome::Aborted(result) => Ending::Failed(words_of_error(result, type_name)),
-        StoredOutcome::Canceled(_) | StoredOutcome::CanceledByAnother => failed("its goal was cancelled"),
+        StoredOutcome::Canceled(_)
+        | StoredOutcome::CanceledByAnother
+        | StoredOutcome::CanceledBeforeAcceptance => failed("its goal was cancelled"),
         StoredOutcome::Rejected => failed("the server rejected the goal"),
         StoredOutcome::SendFailed => failed("the request could not be sent"),
         StoredOutcome::AcceptTimeout => failed("the server did not answer the goal in time"),
