@@ -79,9 +79,11 @@ impl<P> GoalTracker<P> {
             let Some(goal) = self.leaves.get(&started).map(|leaf| leaf.current) else {
                 continue;
             };
-            // The server may have accepted it since then: before it handled the request, if it has refused that.
+            // The server may have accepted it since then: before it handled the request, if it has refused that. A cancel of
+            // another client, which may have come since then, is told as such.
             let is_missed = self.goals.get(&goal).is_some_and(|entry| {
-                !entry.goal.is_over() && !(entry.goal.is_accepted() && code == CancelCode::Rejected)
+                let is_refused = entry.goal.is_accepted() && code == CancelCode::Rejected;
+                !entry.goal.is_over() && !entry.goal.is_canceled_by_another() && !is_refused
             });
             if is_missed && !canceling.contains(&goal) {
                 self.finish(goal, OutcomeKind::CanceledBeforeAcceptance, None, now, out);
@@ -468,6 +470,23 @@ mod tests {
             ["notify CancelAnswered([])", "notify Succeeded(9)"]
         );
         rig.assert_idle();
+    }
+
+    #[test]
+    fn g3_a_cancel_node_does_not_hide_the_cancel_of_another_client() {
+        let mut rig = Rig::new();
+        let _ = rig.start(2);
+        let goal = rig.sent_goal();
+        let request = rig.cancel_server();
+        rig.accept(goal);
+        rig.status(&[(goal, GoalStatus::Canceling)]);
+        rig.effects.clear();
+        rig.server_canceled(request);
+        rig.result(goal, TerminalStatus::Canceled);
+        assert_eq!(
+            rig.take_effects(),
+            ["notify CancelAnswered([])", "notify Canceled(9)"]
+        );
     }
 
     #[test]

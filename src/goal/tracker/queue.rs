@@ -180,6 +180,10 @@ impl<P> GoalTracker<P> {
                 // The goal has ended and its result is under way. That result belongs to the earlier goal.
                 Phase::Executing | Phase::Finishing => {
                     let (server, name) = (entry.server, entry.leaf.clone());
+                    // A Cancel node may be about to cancel the goal.
+                    if self.canceled_until(server, now).is_some() {
+                        continue;
+                    }
                     let two = self
                         .goals
                         .iter()
@@ -549,6 +553,24 @@ mod tests {
         let goal = rig.sent_goal();
         rig.accept(goal);
         assert_eq!(rig.take_effects(), ["notify accepted", "request result"]);
+    }
+
+    #[test]
+    fn an_update_waits_for_the_answer_to_a_cancel_node() {
+        for is_answered in [true, false] {
+            let mut rig = Rig::new();
+            let (ticket, _) = rig.start_accepted(1);
+            let request = rig.cancel_server();
+            rig.update(ticket, 2);
+            rig.advance(99);
+            assert_eq!(rig.take_effects(), ["cancel others"]);
+            if is_answered {
+                rig.server_canceled(request);
+            } else {
+                rig.advance(1);
+            }
+            assert!(rig.take_effects().contains(&"send 2".to_owned()));
+        }
     }
 
     #[test]
