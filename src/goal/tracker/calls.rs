@@ -6,7 +6,7 @@ use super::{Call, Entry, GoalTracker, Request};
 use crate::bt::Time;
 use crate::goal::{
     CallEvent, CallStep, CallVerdict, CancelCode, CancelTag, Effect, GoalEvent, GoalId, GoalIncident,
-    GoalOptions, GoalStatus, Notice, Outcome, OutcomeKind, Phase, Selection, ServerId, ServiceCall, Ticket,
+    GoalOptions, GoalStatus, Notice, Outcome, OutcomeKind, Selection, ServerId, ServiceCall, Ticket,
 };
 
 impl<P> GoalTracker<P> {
@@ -198,11 +198,7 @@ impl<P> GoalTracker<P> {
             }
         }
         if cancels {
-            for goal in
-                self.goals_in_order(|entry| entry.server == server && entry.goal.phase() == Phase::Queued)
-            {
-                self.wait_behind_others(goal, now, out);
-            }
+            self.hold_back(server, now, out);
         }
     }
 }

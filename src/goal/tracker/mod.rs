@@ -523,7 +523,9 @@ impl<P> GoalTracker<P> {
             if let Some(entry) = self.goals.get_mut(&goal) {
                 entry.halted.get_or_insert(reason);
                 if entry.goal.phase().is_halted_with_leaf() {
+                    let server = entry.server;
                     self.withdraw_or(goal, GoalEvent::Halt, now, out);
+                    self.hold_back(server, now, out);
                 }
             }
         }

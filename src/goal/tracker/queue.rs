@@ -50,6 +50,14 @@ impl<P> GoalTracker<P> {
             .max()
     }
 
+    /// A goal has begun to stop on a server, or a Cancel node has sent its request: the goals that wait there wait for it too.
+    pub(super) fn hold_back(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
+        for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() == Phase::Queued)
+        {
+            self.wait_behind_others(goal, now, out);
+        }
+    }
+
     /// Goals on the server of a waiting goal have begun to stop: the goal waits for them too.
     pub(super) fn wait_behind_others(&mut self, goal: GoalId, now: Time, out: &mut Vec<Effect<P>>) {
         let Some(entry) = self.goals.get(&goal) else {
@@ -175,6 +183,7 @@ impl<P> GoalTracker<P> {
                         entry.payload = newer;
                     }
                     self.apply(current, GoalEvent::Requeue { until: now }, None, now, out);
+                    self.wait_behind_others(current, now, out);
                     self.release(now, out);
                 }
                 // The goal has ended and its result is under way. That result belongs to the earlier goal.
@@ -553,6 +562,42 @@ mod tests {
         let goal = rig.sent_goal();
         rig.accept(goal);
         assert_eq!(rig.take_effects(), ["notify accepted", "request result"]);
+    }
+
+    #[test]
+    fn g5_a_goal_waits_also_for_goals_that_begin_to_stop_during_its_wait() {
+        let mut rig = Rig::new();
+        let (first, _) = rig.start_accepted(1);
+        let (second, goal) = rig.start_accepted(2);
+        rig.halt(first);
+        let _ = rig.start(3);
+        rig.advance(299);
+        rig.halt(second);
+        rig.advance(10);
+        assert!(!rig.take_effects().contains(&"send 3".to_owned()));
+        rig.accept_cancel(goal);
+        rig.result(goal, TerminalStatus::Canceled);
+        assert_eq!(rig.take_effects(), ["send 3"]);
+    }
+
+    #[test]
+    fn g5_an_update_in_one_batch_with_a_cancel_waits_for_the_stop() {
+        let mut rig = Rig::new();
+        let (first, _) = rig.start_accepted(1);
+        rig.batch(|rig| {
+            let second = rig.start(2);
+            rig.halt(first);
+            rig.update(second, 3);
+        });
+        assert_eq!(rig.take_effects(), ["cancel #1"]);
+
+        let mut rig = Rig::new();
+        rig.batch(|rig| {
+            let first = rig.start(1);
+            let _ = rig.cancel_server();
+            rig.update(first, 2);
+        });
+        assert_eq!(rig.take_effects(), ["cancel others"]);
     }
 
     #[test]
