@@ -240,6 +240,31 @@ mod tests {
     }
 
     #[test]
+    fn g3_no_goal_follows_one_that_a_cancel_node_has_cancelled() {
+        for (end, words) in [
+            (
+                Plan::success as fn() -> Plan<FollowPath>,
+                "a Cancel node cancelled the goal",
+            ),
+            (|| Plan::abort(105), "scripted"),
+        ] {
+            let mut bench = Bench::new(
+                "<ParallelAll max_failures=\"1\"><FollowPath path=\"{path}\" error_msg=\"{why}\"/>\
+                 <Delay delay_msec=\"50\"><CancelControl/></Delay></ParallelAll>",
+            );
+            // It ends by itself while it stops.
+            bench.action::<FollowPath>("follow_path", move |_| end().after(300).stop_after(1_000));
+            bench.set("path", path(1.0));
+            assert_eq!(bench.run(15), Running);
+            assert_eq!(bench.cancels("follow_path"), 1);
+            bench.set("path", path(2.0));
+            assert_eq!(bench.run(60), Failure);
+            assert_eq!(bench.goals::<FollowPath>("follow_path").len(), 1);
+            assert_eq!(bench.get::<Text>("why").as_deref(), Some(words));
+        }
+    }
+
+    #[test]
     fn a_changed_plugin_continues_on_the_old_path() {
         let mut bench = bench();
         bench.action::<FollowPath>(SERVER, |_| Plan::endless());

@@ -81,6 +81,11 @@ impl GoalCancels {
         self.is_seen && !self.is_by_tree && !self.open.is_empty()
     }
 
+    /// Whether the server cancels the goal or has cancelled it, whoever asked for that.
+    pub(in crate::nav) fn are_seen(&self) -> bool {
+        self.is_seen
+    }
+
     /// Whether another client has cancelled the goal, and no Cancel node of the tree.
     pub(in crate::nav) fn are_by_another(&self) -> bool {
         self.is_seen && !self.is_by_tree && self.open.is_empty()
