@@ -355,6 +355,13 @@ until the tree has read it, no goal of that tree is sent: a tick that does not k
 earlier one may wait for the cancelled goal. The order of a navigation goal and of the notice is not known until the tick
 thread reads both, at the next tick at the latest: a goal that is accepted before that ends with the navigation.
 
+**A Cancel node cancels the goals of a server.** The answer of the server names the goals that it cancels. A goal that the tree
+has started before the Cancel node, and that the server had not accepted then, may be missing in the answer. navtree ends it
+itself: the leaf gets `CanceledBeforeAcceptance` and fails. Not if the goal has ended, if another client has cancelled it, or
+if the server has accepted the goal and refuses the request. If a list of the server shows only later that another client has
+cancelled the goal, the navigation ends then; the tree may have sent other goals meanwhile, which are cancelled. An answer
+that comes after `response_timeout` ends nothing. A goal that waits to be sent, and an update, wait for the answer.
+
 **Sending.** A goal request is sent after all events that have arrived by then were handled. A goal or a call that is halted
 before it was sent is never sent: it gets *withdrawn* instead of *halt* or *shut down*. If the server disappears before a
 goal was sent, the goal gets *server gone* and then *withdrawn*. A call gets only *server gone*, and is not counted as

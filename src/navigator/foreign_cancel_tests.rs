@@ -811,3 +811,47 @@ fn a_cancel_node_whose_request_was_not_sent_cancels_nothing() {
         "{report:?}"
     );
 }
+
+/// The server accepts the goal after the Cancel node has sent its request, and another client cancels it before the server
+/// handles that request. The answer does not name the goal, which is canceling.
+#[test]
+fn g3_a_cancel_node_that_misses_a_goal_does_not_hide_the_cancel_of_another_client() {
+    let text = format!(
+        r#"<Sequence>{PLAN}<Fallback><Parallel success_count="2" failure_count="1">
+             <FollowPath path="{{path}}"/>
+             <Sequence><Wait wait_duration="0.1"/><CancelControl/></Sequence>
+           </Parallel>{SPIN}</Fallback></Sequence>"#
+    );
+    for status_delay in [0, 300] {
+        let mut rig = driving_rig();
+        rig.bench.delay_statuses(status_delay);
+        rig.bench.delay_cancels(200);
+        rig.bench.action::<Wait>("wait", |_| Plan::success().after(100));
+        rig.bench.action::<FollowPath>("follow_path", |_| {
+            Plan::endless().stop_after(500).answer_after(150)
+        });
+        start(&mut rig, 1, ToPose, &load(&registry(), &text));
+        let is_requested = |rig: &Rig| {
+            rig.bench
+                .order()
+                .iter()
+                .any(|what| what == "cancel to follow_path")
+        };
+        for _ in 0..50 {
+            if is_requested(&rig) && rig.bench.active("follow_path") == 1 {
+                break;
+            }
+            rig.ticks(1);
+        }
+        rig.bench.foreign_cancel("follow_path");
+        rig.ticks(200);
+        let (_, report) = rig.report();
+        assert!(
+            report.error_message.contains("another client cancelled the goal"),
+            "{report:?}"
+        );
+        assert_eq!(rig.bench.active("spin"), 0);
+        let spins = rig.bench.goals::<Spin>("spin").len();
+        assert_eq!(spins, usize::from(status_delay > 0), "the news was late");
+    }
+}
