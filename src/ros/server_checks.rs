@@ -179,13 +179,13 @@ impl ServerChecks {
         if is_due || are_publishers_due {
             let changes = node.recent_graph_changes();
             // Most checks have nothing to read, so they take no turn.
-            if is_due && !self.needs_reading(changes, now) {
+            if is_due {
                 self.set_next_check(now);
-                is_due = false;
+                is_due = self.needs_reading(changes, now);
             }
-            if are_publishers_due && !self.publishers_need_reading(changes) {
+            if are_publishers_due {
                 self.next_publisher_check = CheckTime::within(now, BUSY_CHECK_PERIOD);
-                are_publishers_due = false;
+                are_publishers_due = self.publishers_need_reading(changes);
             }
         }
         if is_due || are_publishers_due {
@@ -195,7 +195,7 @@ impl ServerChecks {
                     is_checked = true;
                 }
                 if are_publishers_due {
-                    self.check_publishers(node, changes, now);
+                    self.check_publishers(node, changes);
                 }
             });
             if read.is_none() {
@@ -217,7 +217,6 @@ impl ServerChecks {
     }
 
     fn check_servers(&mut self, node: &rcl::Node, changes: u64, now: Instant) {
-        self.set_next_check(now);
         if self.has_changed(changes) {
             self.changes = changes;
             self.unsettled_until = Some(now + SETTLING_TIME);
@@ -230,13 +229,12 @@ impl ServerChecks {
         self.next_unprompted = now + unprompted_pause(now.elapsed());
     }
 
-    fn check_publishers(&mut self, node: &rcl::Node, changes: u64, now: Instant) {
+    fn check_publishers(&mut self, node: &rcl::Node, changes: u64) {
         for (_, watch) in &mut self.publisher_watches {
             if watch.is_busy(changes) && watch.needs_reading(changes) {
                 watch.look(node, changes);
             }
         }
-        self.next_publisher_check = CheckTime::within(now, BUSY_CHECK_PERIOD);
     }
 
     /// Makes the checks that have to read the graph at this time instead.

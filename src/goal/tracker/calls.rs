@@ -450,13 +450,19 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_cancel_node_leaves_its_result_to_a_goal_that_has_ended() {
+    /// A goal that its server has accepted after a Cancel node has sent its request, and that request.
+    fn accepted_after_a_cancel_node() -> (Rig, GoalId, Ticket) {
         let mut rig = Rig::new();
         let _ = rig.start(2);
         let goal = rig.sent_goal();
         let request = rig.cancel_server();
         rig.accept(goal);
+        (rig, goal, request)
+    }
+
+    #[test]
+    fn a_cancel_node_leaves_its_result_to_a_goal_that_has_ended() {
+        let (mut rig, goal, request) = accepted_after_a_cancel_node();
         rig.status(&[(goal, GoalStatus::Succeeded)]);
         rig.effects.clear();
         rig.server_canceled(request);
@@ -470,11 +476,7 @@ mod tests {
 
     #[test]
     fn g3_a_cancel_node_does_not_hide_the_cancel_of_another_client() {
-        let mut rig = Rig::new();
-        let _ = rig.start(2);
-        let goal = rig.sent_goal();
-        let request = rig.cancel_server();
-        rig.accept(goal);
+        let (mut rig, goal, request) = accepted_after_a_cancel_node();
         rig.status(&[(goal, GoalStatus::Canceling)]);
         rig.effects.clear();
         rig.server_canceled(request);
@@ -488,11 +490,7 @@ mod tests {
     #[test]
     fn a_late_or_refused_request_of_a_cancel_node_ends_no_goal() {
         for (is_late, code) in [(true, CancelCode::None), (false, CancelCode::Rejected)] {
-            let mut rig = Rig::new();
-            let _ = rig.start(2);
-            let goal = rig.sent_goal();
-            let request = rig.cancel_server();
-            rig.accept(goal);
+            let (mut rig, goal, request) = accepted_after_a_cancel_node();
             if is_late {
                 rig.advance(150);
             }
