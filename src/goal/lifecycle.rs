@@ -90,7 +90,7 @@ fn goals() -> Vec<(&'static str, ActionGoal)> {
     recipes
         .into_iter()
         .map(|(note, events)| {
-            let mut goal = ActionGoal::new(options(), NOW + Duration::from_secs(2));
+            let mut goal = ActionGoal::new(options());
             for event in events {
                 goal.on(*event, NOW, &mut Vec::new());
             }
@@ -105,12 +105,7 @@ fn events(attempt: u32) -> Vec<(&'static str, GoalEvent)> {
     vec![
         ("released, server present", GoalEvent::Release { present: true }),
         ("released, server absent", GoalEvent::Release { present: false }),
-        (
-            "must wait again",
-            GoalEvent::Requeue {
-                until: NOW + Duration::from_secs(3),
-            },
-        ),
+        ("taken back", GoalEvent::TakenBack),
         ("accepted", GoalEvent::Accepted),
         ("rejected", GoalEvent::Rejected),
         ("send failed", GoalEvent::SendFailed),
@@ -360,7 +355,8 @@ has started before the Cancel node, and that the server had not accepted then, m
 itself: the leaf gets `CanceledBeforeAcceptance` and fails. Not if the goal has ended, if another client has cancelled it, or
 if the server has accepted the goal and refuses the request. If a list of the server shows only later that another client has
 cancelled the goal, the navigation ends then; the tree may have sent other goals meanwhile, which are cancelled. An answer
-that comes after `response_timeout` ends nothing. A goal that waits to be sent, and an update, wait for the answer.
+that comes after `response_timeout` ends nothing. A goal that waits to be sent, and an update, wait for the answer, for
+`response_timeout` at most.
 
 **Sending.** A goal request is sent after all events that have arrived by then were handled. A goal or a call that is halted
 before it was sent is never sent: it gets *withdrawn* instead of *halt* or *shut down*. If the server disappears before a
@@ -386,8 +382,7 @@ The timers:
 
 | timer | phase | time |
 |---|---|---|
-| of the phase | Queued | the time until which other goals may stop (the latest cancel timeout of them) and a Cancel node may wait for its answer; then *released* |
-| | Absent | `absent_timeout` |
+| of the phase | Absent | `absent_timeout` |
 | | Sent | `response_timeout` |
 | | Executing | `result_poll`, doubled after each result request |
 | | Finishing | `result_retry`, doubled after each of `result_questions` requests; then the leaf gets `ResultLost`, and a goal without a reported end is cancelled |

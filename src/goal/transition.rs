@@ -6,7 +6,8 @@ use crate::bt::Time;
 /// The phase of a goal. In the first five phases the leaf waits for the outcome; in the others it does not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Phase {
-    /// Not sent: another goal of ours is stopping on the server (G5).
+    /// Not sent: another goal of ours is stopping on the server (G5), a Cancel node waits for its answer there, or the tree
+    /// has not read yet of a cancel (G3).
     Queued,
     /// Not sent: the server is absent.
     Absent,
@@ -74,18 +75,14 @@ impl Phase {
 /// An event of a goal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum GoalEvent {
-    /// No goal is stopping on the server any more, or the wait for it has timed out.
+    /// Nothing holds back the goal: no goal is stopping on the server, or the wait for those that are has timed out.
     Release {
         /// Whether the server is present.
         present: bool,
     },
-    /// The goal must wait again, or longer: goals of ours must stop on the server first, a Cancel node has sent a request
-    /// there, or the request of the goal has not left and is replaced by a newer one or waits until the tree has read of a
+    /// The goal request has not left and is taken back: a newer one replaces it, or it waits until the tree has read of a
     /// cancel.
-    Requeue {
-        /// The end of the longest wait for other goals.
-        until: Time,
-    },
+    TakenBack,
     /// The server accepted the goal request.
     Accepted,
     /// The server rejected the goal request.

@@ -81,12 +81,12 @@ pub struct ActionGoal {
 }
 
 impl ActionGoal {
-    /// Creates the goal of a waiting leaf. [`GoalEvent::Release`] sends it and is due at `wait_until` at the latest.
-    pub fn new(options: GoalOptions, wait_until: Time) -> Self {
+    /// Creates the goal of a waiting leaf. [`GoalEvent::Release`] sends it.
+    pub fn new(options: GoalOptions) -> Self {
         Self {
             options,
             phase: Phase::Queued,
-            due: Some(wait_until),
+            due: None,
             run_deadline: None,
             stop_deadline: None,
             give_up: None,
@@ -121,7 +121,7 @@ impl ActionGoal {
         now: Time,
         steps: &mut Vec<Step>,
     ) -> Self {
-        let mut goal = Self::new(options, now);
+        let mut goal = Self::new(options);
         goal.accepted = found != Found::Perhaps;
         goal.noted = found == Found::Noted;
         goal.server_was_gone = found == Found::Perhaps;
@@ -193,17 +193,9 @@ impl ActionGoal {
         matches!(self.phase, Phase::Sent | Phase::Executing | Phase::Finishing)
     }
 
-    /// The time until which the goal holds back the next one on its server (G5), if it does.
-    pub fn holds_back_until(&self) -> Option<Time> {
-        match self.phase {
-            Phase::CancelPending | Phase::Canceling => self.stop_deadline,
-            _ => None,
-        }
-    }
-
-    /// The time when [`GoalEvent::Release`] is due, while the goal is queued.
-    pub fn queued_until(&self) -> Option<Time> {
-        (self.phase == Phase::Queued).then_some(self.due).flatten()
+    /// Whether the goal holds back the next one on its server (G5): it is stopping and was not reported as slow.
+    pub fn holds_back(&self) -> bool {
+        matches!(self.phase, Phase::CancelPending | Phase::Canceling) && self.stop_deadline.is_some()
     }
 
     /// The time of the next [`GoalEvent::Deadline`].

@@ -13,7 +13,6 @@ impl ActionGoal {
             GoalEvent::Release { present: false } => {
                 self.enter(Phase::Absent, Some(now + self.absent_left));
             }
-            GoalEvent::Requeue { until } => self.enter(Phase::Queued, self.due.max(Some(until))),
             GoalEvent::Halt | GoalEvent::Withdrawn | GoalEvent::ShutDown { .. } => self.end(),
             // The goal was not sent, so no arriving event is about it. A release ends the wait.
             _ => {}
@@ -22,10 +21,9 @@ impl ActionGoal {
 
     pub(super) fn on_absent(&mut self, event: GoalEvent, now: Time, steps: &mut Vec<Step>) {
         match event {
-            GoalEvent::ServerBack => self.send(now, steps),
-            GoalEvent::Requeue { until } => {
+            GoalEvent::ServerBack => {
                 self.absent_left = self.due.map_or(Duration::ZERO, |due| due.since(now));
-                self.enter(Phase::Queued, Some(until));
+                self.enter(Phase::Queued, None);
             }
             GoalEvent::Halt | GoalEvent::Withdrawn | GoalEvent::ShutDown { .. } => self.end(),
             GoalEvent::Deadline if self.is_due(now) => self.finish(OutcomeKind::ServerGone, steps),
@@ -48,8 +46,7 @@ impl ActionGoal {
             GoalEvent::Result(end) => self.finish_with(end, steps),
             GoalEvent::Halt | GoalEvent::Replace => self.doom(now),
             GoalEvent::Withdrawn => self.end(),
-            // Its request has not left.
-            GoalEvent::Requeue { until } => self.enter(Phase::Queued, Some(until)),
+            GoalEvent::TakenBack => self.enter(Phase::Queued, None),
             GoalEvent::ShutDown { deadline } => {
                 self.doom(now);
                 self.give_up_by(deadline);

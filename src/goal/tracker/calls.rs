@@ -39,7 +39,7 @@ impl<P> GoalTracker<P> {
                 halted: None,
             },
         );
-        self.carry_out_call(ticket, &steps, None, now, out);
+        self.carry_out_call(ticket, &steps, None, out);
     }
 
     /// The activations whose goal on a server is not accepted yet.
@@ -109,7 +109,7 @@ impl<P> GoalTracker<P> {
         };
         let mut steps = Vec::new();
         call.call.on(event, now, &mut steps);
-        self.carry_out_call(ticket, &steps, answer, now, out);
+        self.carry_out_call(ticket, &steps, answer, out);
     }
 
     pub(super) fn calls_on(&self, server: ServerId) -> Vec<Ticket> {
@@ -120,11 +120,10 @@ impl<P> GoalTracker<P> {
             .collect()
     }
 
-    /// The time until which a Cancel node's request for all goals of a server holds back the next goal there.
-    pub(super) fn canceled_until(&self, server: ServerId, now: Time) -> Option<Time> {
-        let requests = self.calls.values().filter(|call| call.server == server);
-        let held = requests.filter_map(|call| call.holds_back_until);
-        held.filter(|until| *until > now).max()
+    /// Whether a Cancel node's request for all goals of a server holds back the next goal there.
+    pub(super) fn is_canceling(&self, server: ServerId) -> bool {
+        let mut calls = self.calls.values();
+        calls.any(|call| call.server == server && call.holds_back_until.is_some())
     }
 
     pub(super) fn carry_out_call(
@@ -132,14 +131,12 @@ impl<P> GoalTracker<P> {
         ticket: Ticket,
         steps: &[CallStep],
         mut answer: Option<Outcome<P>>,
-        now: Time,
         out: &mut Vec<Effect<P>>,
     ) {
         let Some(call) = self.calls.get_mut(&ticket) else {
             return;
         };
         let server = call.server;
-        let mut cancels = false;
         for step in steps {
             match *step {
                 CallStep::Send => match call.request.take() {
@@ -152,7 +149,6 @@ impl<P> GoalTracker<P> {
                         });
                     }
                     Some(Request::Cancel) => {
-                        cancels = true;
                         call.holds_back_until = call.call.next_deadline();
                         self.counters.cancels += 1;
                         out.push(Effect::SendCancel {
@@ -196,9 +192,6 @@ impl<P> GoalTracker<P> {
                     what,
                 })),
             }
-        }
-        if cancels {
-            self.hold_back(server, now, out);
         }
     }
 }

@@ -204,7 +204,7 @@ impl<P> GoalTracker<P> {
                 options,
             } => {
                 if self.may_start(ticket, server, &leaf, out) {
-                    let current = self.start(ticket, server, leaf, payload, options, now);
+                    let current = self.start(ticket, server, leaf, payload, options);
                     self.leaves.insert(ticket, Leaf::new(options, current));
                 }
             }
@@ -225,9 +225,7 @@ impl<P> GoalTracker<P> {
             }
             Command::BeginSession => self.is_halted = false,
             Command::ReadCancel { ticket } => {
-                if self.unread_cancels.remove(&ticket) {
-                    self.stop_awaiting_reading(ticket.link(), now, out);
-                }
+                self.unread_cancels.remove(&ticket);
             }
             Command::Detach { ticket, reason } => {
                 if let Some(call) = self.calls.get_mut(&ticket) {
@@ -331,17 +329,23 @@ impl<P> GoalTracker<P> {
         for ticket in due {
             self.apply_call(ticket, CallEvent::Deadline, None, now, out);
         }
+        for call in self.calls.values_mut() {
+            call.holds_back_until = call.holds_back_until.filter(|until| *until > now);
+        }
         self.adopt_due(now, out);
         self.settle(now, out);
     }
 
     /// The next time to call [`GoalTracker::advance`]. `None` if nothing has a deadline.
     pub fn next_deadline(&self) -> Option<Time> {
-        // The end of its wait for other goals does not count for a goal that waits for its world.
-        let is_due = |entry: &&Entry<P>| entry.goal.phase() != Phase::Queued || !self.awaits_reading(entry);
-        let goals = self.goals.values().filter(is_due);
+        let goals = self.goals.values();
         let goals = goals.filter_map(|entry| entry.goal.next_deadline());
-        let calls = self.calls.values().filter_map(|call| call.call.next_deadline());
+        let calls = self.calls.values();
+        let calls = calls.flat_map(|call| {
+            [call.call.next_deadline(), call.holds_back_until]
+                .into_iter()
+                .flatten()
+        });
         let may_adopt = |server: &&Server| self.may_adopt && server.present;
         let left = self.servers.values().filter(may_adopt);
         goals
@@ -364,7 +368,7 @@ impl<P> GoalTracker<P> {
                     leaf: entry.leaf.clone(),
                     phase: entry.goal.phase(),
                     halted: entry.halted,
-                    holds_back: entry.goal.holds_back_until().is_some(),
+                    holds_back: entry.goal.holds_back(),
                     is_denied_again: entry.goal.is_denied() && entry.goal.is_found(),
                     is_presumed_lost: entry.goal.is_presumed_lost(),
                     is_over: entry.goal.is_over(),
@@ -466,15 +470,6 @@ impl<P> GoalTracker<P> {
         false
     }
 
-    /// Whether a goal that was not sent waits until its world has read of a cancel.
-    fn awaits_reading(&self, entry: &Entry<P>) -> bool {
-        let is_unsent = matches!(entry.goal.phase(), Phase::Queued | Phase::Absent);
-        is_unsent
-            && entry
-                .ticket
-                .is_some_and(|ticket| self.has_unread_cancel(ticket.link()))
-    }
-
     /// Whether a world was told of a cancel and has not read it.
     fn has_unread_cancel(&self, link: LinkId) -> bool {
         self.unread_cancels.iter().any(|unread| unread.link() == link)
@@ -488,16 +483,8 @@ impl<P> GoalTracker<P> {
         let of_link = |entry: &Entry<P>| entry.ticket.is_some_and(|ticket| ticket.link() == link);
         for goal in self.goals_in_order(|entry| of_link(entry) && entry.goal.phase() == Phase::Sent) {
             if self.take_back(goal, out) {
-                self.apply(goal, GoalEvent::Requeue { until: now }, None, now, out);
+                self.apply(goal, GoalEvent::TakenBack, None, now, out);
             }
-        }
-    }
-
-    /// A world has read of a cancel. Goals on the servers of its waiting goals may have begun to stop meanwhile (G5).
-    fn stop_awaiting_reading(&mut self, link: LinkId, now: Time, out: &mut Vec<Effect<P>>) {
-        let of_link = |entry: &Entry<P>| entry.ticket.is_some_and(|ticket| ticket.link() == link);
-        for goal in self.goals_in_order(|entry| of_link(entry) && entry.goal.phase() == Phase::Queued) {
-            self.wait_behind_others(goal, now, out);
         }
     }
 
@@ -523,9 +510,7 @@ impl<P> GoalTracker<P> {
             if let Some(entry) = self.goals.get_mut(&goal) {
                 entry.halted.get_or_insert(reason);
                 if entry.goal.phase().is_halted_with_leaf() {
-                    let server = entry.server;
                     self.withdraw_or(goal, GoalEvent::Halt, now, out);
-                    self.hold_back(server, now, out);
                 }
             }
         }
@@ -566,6 +551,9 @@ impl<P> GoalTracker<P> {
         }
         for call in self.calls.values_mut() {
             call.call.shift_back(by);
+            call.holds_back_until = call
+                .holds_back_until
+                .map(|until| Time::from_nanos((until.since(Time::ZERO) - by).as_nanos() as u64));
         }
     }
 

@@ -16,9 +16,7 @@ impl<P> GoalTracker<P> {
         leaf: Arc<str>,
         payload: P,
         options: GoalOptions,
-        now: Time,
     ) -> GoalId {
-        let wait_until = self.held_back_until(server, now).unwrap_or(now);
         let id = self.ids.next_id();
         let order = self.next_order();
         self.goals.insert(
@@ -29,7 +27,7 @@ impl<P> GoalTracker<P> {
                 ticket: Some(ticket),
                 started_by: Some(ticket),
                 leaf,
-                goal: ActionGoal::new(options, wait_until),
+                goal: ActionGoal::new(options),
                 payload: Some(payload),
                 halted: None,
                 seen: false,
@@ -39,33 +37,10 @@ impl<P> GoalTracker<P> {
         id
     }
 
-    /// The time when the last stopping goal on a server, or the last request of a Cancel node there, releases the next
-    /// goal (G5).
-    pub(super) fn held_back_until(&self, server: ServerId, now: Time) -> Option<Time> {
-        self.goals
-            .values()
-            .filter(|entry| entry.server == server)
-            .filter_map(|entry| entry.goal.holds_back_until())
-            .chain(self.canceled_until(server, now))
-            .max()
-    }
-
-    /// A goal has begun to stop on a server, or a Cancel node has sent its request: the goals that wait there wait for it too.
-    pub(super) fn hold_back(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
-        for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() == Phase::Queued)
-        {
-            self.wait_behind_others(goal, now, out);
-        }
-    }
-
-    /// Goals on the server of a waiting goal have begun to stop: the goal waits for them too.
-    pub(super) fn wait_behind_others(&mut self, goal: GoalId, now: Time, out: &mut Vec<Effect<P>>) {
-        let Some(entry) = self.goals.get(&goal) else {
-            return;
-        };
-        if let Some(until) = self.held_back_until(entry.server, now) {
-            self.apply(goal, GoalEvent::Requeue { until }, None, now, out);
-        }
+    /// Whether the next goal on a server waits: goals there are stopping (G5), or a Cancel node waits for its answer.
+    fn is_held_back(&self, server: ServerId) -> bool {
+        let mut goals = self.goals.values();
+        goals.any(|entry| entry.server == server && entry.goal.holds_back()) || self.is_canceling(server)
     }
 
     pub(super) fn server_gone(&mut self, server: ServerId, now: Time, out: &mut Vec<Effect<P>>) {
@@ -95,29 +70,15 @@ impl<P> GoalTracker<P> {
             return;
         }
         entry.present = true;
-        // Cancels of goals that it may still be executing go first (G2), then the goals that waited for the server.
-        for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() != Phase::Absent)
-        {
+        // Cancels of goals that it may still be executing go first (G2). The goals that waited for the server are released
+        // afterwards, and wait for those that stop (G5).
+        for goal in self.goals_in_order(|entry| entry.server == server) {
             self.apply(goal, GoalEvent::ServerBack, None, now, out);
         }
         self.retry_lost(server, now, out);
         self.adopt_due(now, out);
         for ticket in self.calls_on(server) {
             self.apply_call(ticket, CallEvent::ServerBack, None, now, out);
-        }
-        let held_back = self.held_back_until(server, now);
-        for goal in self.goals_in_order(|entry| entry.server == server && entry.goal.phase() == Phase::Absent)
-        {
-            let awaits_reading = self
-                .goals
-                .get(&goal)
-                .is_some_and(|entry| self.awaits_reading(entry));
-            let event = match held_back {
-                Some(until) => GoalEvent::Requeue { until },
-                None if awaits_reading => GoalEvent::Requeue { until: now },
-                None => GoalEvent::ServerBack,
-            };
-            self.apply(goal, event, None, now, out);
         }
     }
 
@@ -134,12 +95,11 @@ impl<P> GoalTracker<P> {
             let Some(entry) = self.goals.get(&goal) else {
                 continue;
             };
-            if self.awaits_reading(entry) {
-                continue;
-            }
-            let over = entry.goal.queued_until().is_none_or(|until| until <= now);
-            let free = self.held_back_until(entry.server, now).is_none();
-            if over || free {
+            // Its tree may not know yet that another client has cancelled a goal (G3).
+            let must_read = entry
+                .ticket
+                .is_some_and(|ticket| self.has_unread_cancel(ticket.link()));
+            if !must_read && !self.is_held_back(entry.server) {
                 let present = self.is_present(entry.server);
                 self.apply(goal, GoalEvent::Release { present }, None, now, out);
             }
@@ -182,15 +142,14 @@ impl<P> GoalTracker<P> {
                     if let Some(entry) = self.goals.get_mut(&current) {
                         entry.payload = newer;
                     }
-                    self.apply(current, GoalEvent::Requeue { until: now }, None, now, out);
-                    self.wait_behind_others(current, now, out);
+                    self.apply(current, GoalEvent::TakenBack, None, now, out);
                     self.release(now, out);
                 }
                 // The goal has ended and its result is under way. That result belongs to the earlier goal.
                 Phase::Executing | Phase::Finishing => {
                     let (server, name) = (entry.server, entry.leaf.clone());
                     // A Cancel node may be about to cancel the goal.
-                    if self.canceled_until(server, now).is_some() {
+                    if self.is_canceling(server) {
                         continue;
                     }
                     let two = self
@@ -209,7 +168,7 @@ impl<P> GoalTracker<P> {
                         UpdatePolicy::CancelFirst => GoalEvent::Halt,
                     };
                     self.apply(current, event, None, now, out);
-                    let next = self.start(ticket, server, name, payload, options, now);
+                    let next = self.start(ticket, server, name, payload, options);
                     if let Some(leaf) = self.leaves.get_mut(&ticket) {
                         leaf.current = next;
                     }
