@@ -202,8 +202,8 @@ pub enum Outcome<P> {
     /// Another client cancelled the goal that the newest goal replaces, without knowing of the newest. The newest goal
     /// is being cancelled.
     CanceledByAnother,
-    /// A Cancel node of the tree ended the goal, which its server had not accepted before the node's request. The goal is not
-    /// sent any more, or is being cancelled.
+    /// A Cancel node of the tree ended the goal, which its server may not have had when it handled the node's request. The goal
+    /// is not sent any more, or is being cancelled.
     CanceledBeforeAcceptance,
     /// The server rejected the goal.
     Rejected,

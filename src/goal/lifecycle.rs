@@ -344,16 +344,17 @@ refused, and the goal is *canceled*, then another client has cancelled it. So a 
 answer stays in Canceling until the answer is there, for `cancel_retry` at most. After a second cancel of navtree, a cancel
 of another client is not visible. During an update an activation has two goals on its server: if a Cancel node of the tree
 cancels one of them, a cancel of the other one by another client is not visible. Neither is one whose goal the server has
-forgotten before the cancel of navtree arrives (its `result_timeout` is 0). A server that ends a goal as *canceled* without
+forgotten before the cancel of navtree arrives (its `result_timeout` is 0), or has accepted and not noted by then: a server
+with several threads answers *unknown goal*, and the same request may arrive again. A server that ends a goal as *canceled* without
 any request looks like one that another client has asked: some C++ servers do so when they drop their goal. From the notice
 until the tree has read it, no goal of that tree is sent: a tick that does not know of the notice may start one, and an
 earlier one may wait for the cancelled goal. The order of a navigation goal and of the notice is not known until the tick
 thread reads both, at the next tick at the latest: a goal that is accepted before that ends with the navigation.
 
 **A Cancel node cancels the goals of a server.** The answer of the server names the goals that it cancels. A goal that the tree
-has started before the Cancel node, and that the server had not accepted then, may be missing in the answer. navtree ends it
-itself: the leaf gets `CanceledBeforeAcceptance` and fails. Not if the goal has ended, if another client has cancelled it, or
-if the server has accepted the goal and refuses the request. If a list of the server shows only later that another client has
+has started before the Cancel node may be missing in the answer, if the server had not accepted it by then, or had accepted and
+not noted it. navtree ends it itself: the leaf gets `CanceledBeforeAcceptance` and fails. Not if the goal has ended, if another
+client has cancelled it, or if the server has accepted the goal and refuses the request. If a list of the server shows only later that another client has
 cancelled the goal, the navigation ends then; the tree may have sent other goals meanwhile, which are cancelled. An answer
 that comes after `response_timeout` ends nothing. A goal that waits to be sent, and an update, wait for the answer, for
 `response_timeout` at most.

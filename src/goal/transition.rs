@@ -182,6 +182,6 @@ pub enum OutcomeKind {
     ServerGone,
     /// Another client cancelled the goal that this goal replaces.
     CanceledByAnother,
-    /// A Cancel node of the tree ended the goal, which its server had not accepted.
+    /// A Cancel node of the tree ended the goal, which its server may not have had yet.
     CanceledBeforeAcceptance,
 }

@@ -374,7 +374,7 @@ fn failure<N: ActionNode>(outcome: Option<&Outcome<Payload>>, accepted: bool) ->
         Some(Outcome::ShuttingDown) => (SEND_GOAL_FAILURE, "the node shuts down"),
         Some(Outcome::CanceledBeforeAcceptance) => (
             0,
-            "a Cancel node cancelled the goal before its server had accepted it",
+            "a Cancel node cancelled the goal, which its server may not have had yet",
         ),
         _ => (N::unknown_code(), "the goal ended with an unexpected outcome"),
     }

@@ -161,6 +161,11 @@ impl ActionGoal {
         self.accepted
     }
 
+    /// Whether the server is known to have noted the goal: it has proved this by more than its answer to the goal request.
+    pub fn is_noted(&self) -> bool {
+        self.noted
+    }
+
     /// Whether the goal request was lost with its server, by the answer to the last cancel.
     pub fn has_lost_request(&self) -> bool {
         self.denied_cancel == Some(self.cancels)

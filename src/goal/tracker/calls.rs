@@ -30,9 +30,9 @@ impl<P> GoalTracker<P> {
                 leaf,
                 call,
                 is_cancel: matches!(request, Request::Cancel),
-                unaccepted: match request {
+                not_noted: match request {
                     Request::Service(_) => Vec::new(),
-                    Request::Cancel => self.unaccepted_on(server),
+                    Request::Cancel => self.not_noted_on(server),
                 },
                 request: Some(request),
                 holds_back_until: None,
@@ -42,16 +42,13 @@ impl<P> GoalTracker<P> {
         self.carry_out_call(ticket, &steps, None, out);
     }
 
-    /// The activations whose goal on a server is not accepted yet.
-    fn unaccepted_on(&self, server: ServerId) -> Vec<Ticket> {
-        let is_unaccepted = |goal| {
+    /// The activations whose goal a server is not known to have noted.
+    fn not_noted_on(&self, server: ServerId) -> Vec<Ticket> {
+        let is_not_noted = |goal| {
             let entry: Option<&Entry<P>> = self.goals.get(goal);
-            entry.is_some_and(|entry| entry.server == server && !entry.goal.is_accepted())
+            entry.is_some_and(|entry| entry.server == server && !entry.goal.is_noted())
         };
-        let leaves = self
-            .leaves
-            .iter()
-            .filter(|(_, leaf)| is_unaccepted(&leaf.current));
+        let leaves = self.leaves.iter().filter(|(_, leaf)| is_not_noted(&leaf.current));
         leaves.map(|(ticket, _)| *ticket).collect()
     }
 
@@ -75,7 +72,7 @@ impl<P> GoalTracker<P> {
             .calls
             .get_mut(&ticket)
             .filter(|call| call.call.phase().has_leaf());
-        for started in call.map_or_else(Vec::new, |call| std::mem::take(&mut call.unaccepted)) {
+        for started in call.map_or_else(Vec::new, |call| std::mem::take(&mut call.not_noted)) {
             let Some(goal) = self.leaves.get(&started).map(|leaf| leaf.current) else {
                 continue;
             };
@@ -451,6 +448,25 @@ mod tests {
         let request = rig.cancel_server();
         rig.accept(goal);
         (rig, goal, request)
+    }
+
+    /// A server with several threads may answer a goal request, handle a request for all goals, and then note the goal.
+    #[test]
+    fn a_cancel_node_cancels_a_goal_that_its_server_has_accepted_and_not_noted() {
+        for is_noted_first in [true, false] {
+            let mut rig = Rig::new();
+            let (_, goal) = rig.start_accepted(1);
+            let request = rig.cancel_server();
+            let is_noted = [(goal, GoalStatus::Executing)];
+            if is_noted_first {
+                rig.status(&is_noted);
+            }
+            rig.server_canceled(request);
+            if !is_noted_first {
+                rig.status(&is_noted);
+            }
+            assert!(rig.take_effects().contains(&"cancel #1".to_owned()));
+        }
     }
 
     #[test]

@@ -153,9 +153,9 @@ struct Call<P> {
     /// The time until which a goal waits for the answer to the request of a Cancel node, which is sent: also if its leaf
     /// was halted.
     holds_back_until: Option<Time>,
-    /// The activations whose goals the server had not accepted at the start of a Cancel node: it may not have them when it
-    /// handles the request.
-    unaccepted: Vec<Ticket>,
+    /// The activations whose goals the server was not known to have noted at the start of a Cancel node: it may not have them
+    /// when it handles the request.
+    not_noted: Vec<Ticket>,
     halted: Option<HaltReason>,
 }
 

@@ -563,7 +563,8 @@ mod tests {
     fn an_update_waits_for_the_answer_to_a_cancel_node() {
         for is_answered in [true, false] {
             let mut rig = Rig::new();
-            let (ticket, _) = rig.start_accepted(1);
+            let (ticket, goal) = rig.start_accepted(1);
+            rig.status(&[(goal, GoalStatus::Executing)]);
             let request = rig.cancel_server();
             rig.update(ticket, 2);
             rig.advance(99);
