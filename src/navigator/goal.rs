@@ -111,14 +111,15 @@ impl NavigationResult {
         self.status == TerminalStatus::Aborted && self.interrupted_by.is_none()
     }
 
-    /// The result of a goal that its client cancelled before its start. `is_other_active`: the robot may move for an
-    /// earlier goal, which the client may take for its own.
-    pub(crate) fn not_started(is_other_active: bool) -> Self {
-        Self::canceled(if is_other_active {
-            "cancelled before it started; an earlier goal is still active"
-        } else {
-            "cancelled before it started"
-        })
+    /// The result of a goal that its client cancelled before its start.
+    pub(crate) fn not_started() -> Self {
+        Self::canceled("cancelled before it started")
+    }
+
+    /// Like [`NavigationResult::not_started`], while another goal runs or is stopping: the robot may move for that one, and
+    /// the client may take it for its own.
+    fn not_started_beside_another() -> Self {
+        Self::canceled("cancelled before it started; an earlier goal is still active")
     }
 
     /// Adds the goals and jobs that did not stop, one text each, to the end of the message.
@@ -286,15 +287,15 @@ impl Request {
         NavigationResult::aborted(error.code(self.kind), reason)
     }
 
-    /// Ends a cancelled goal before its start. Called on the tick thread. `is_other_active`: another goal runs or is stopping.
-    pub fn cancel(self, is_other_active: bool) {
-        let report = NavigationResult::not_started(is_other_active);
+    /// Ends a cancelled goal before its start, while another goal runs or is stopping. Called on the tick thread.
+    pub fn cancel(self) {
+        let report = NavigationResult::not_started_beside_another();
         goal_log::finish(self.kind, self.client, report);
     }
 
     /// Like [`Request::cancel`], from any other thread.
-    pub fn cancel_now(self, is_other_active: bool) {
-        let report = NavigationResult::not_started(is_other_active);
+    pub fn cancel_now(self) {
+        let report = NavigationResult::not_started_beside_another();
         goal_log::log_end(self.id(), &report);
         self.client.finish_now(report);
     }

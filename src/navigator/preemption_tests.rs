@@ -621,6 +621,48 @@ fn g3_a_goal_that_was_given_up_early_is_named_to_the_client() {
 }
 
 #[test]
+fn g3_the_client_of_a_goal_that_has_not_started_is_told_which_earlier_goals_have_not_stopped() {
+    let mut rig = Rig::new();
+    rig.bench
+        .action::<Spin>("spin", |_| Plan::endless().stop_after(60_000));
+    rig.goal(1, &tree(TURN));
+    rig.ticks(3);
+    rig.cancel(1);
+    rig.ticks(1);
+    rig.bench.wait(5_000);
+    rig.ticks(1);
+    let told = |number| {
+        let left = "not known to have stopped in time: turn Canceling";
+        let message = match number {
+            1 | 3 => left.to_owned(),
+            _ => format!("cancelled before it started; {left}"),
+        };
+        [(number, TerminalStatus::Canceled, 9103, message)]
+    };
+    assert_eq!(rig.told(), told(1));
+    rig.goal_to(2, ThroughPoses, "dock", 1.0, &tree(TURN));
+    rig.ticks(1);
+    rig.cancel(2);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (told(2).to_vec(), 1));
+    // As for a goal that has started.
+    rig.goal(3, &tree("<Sleep msec=\"1000\"/>"));
+    rig.ticks(1);
+    rig.cancel(3);
+    rig.ticks(1);
+    assert_eq!((rig.told(), rig.bench.active("spin")), (told(3).to_vec(), 1));
+    rig.bench.wait(60_000);
+    rig.ticks(1);
+    rig.goal_to(4, ThroughPoses, "dock", 1.0, &tree(TURN));
+    rig.ticks(1);
+    rig.cancel(4);
+    let [(_, _, code, message)] = rig.told().try_into().unwrap();
+    assert_eq!(
+        (code, message.as_str(), rig.bench.active("spin")),
+        (0, "cancelled before it started", 0)
+    );
+}
+
+#[test]
 fn g3_a_result_says_that_requests_were_not_handled_by_a_stalled_thread() {
     let mut rig = Rig::new();
     rig.bench.action::<Spin>("spin", |_| Plan::endless());

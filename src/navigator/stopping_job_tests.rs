@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Options;
 use super::goal::TerminalStatus;
 use super::test_harness::{Rig, load, navigation, registry};
+use super::{NavigatorKind, Options};
 use crate::bt::{HaltReason, NodeStatus, TreeDef};
 use crate::job::{self, CancellationToken, Local};
 use crate::nav::Settings;
@@ -102,6 +102,15 @@ fn g3_a_job_that_does_not_end_in_time_is_named_to_the_client() {
     assert_eq!(
         braking.told(),
         [(2, TerminalStatus::Succeeded, 9103, LEFT.to_owned())]
+    );
+    // The client of a goal that has not started may also take its motion for that of its own goal.
+    braking
+        .rig
+        .goal_to(4, NavigatorKind::ThroughPoses, "dock", 1.0, &quick);
+    braking.cancel(4);
+    assert_eq!(
+        braking.told(),
+        [canceled(4, 9103, &format!("cancelled before it started; {LEFT}"))]
     );
     braking.gate.cancel();
     braking.ticks(1);

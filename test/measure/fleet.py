@@ -84,9 +84,11 @@ def send_goals(pipe, domain, names):
 
         clients[name] = loop.client(impl.SendGoalService, f"/{name}/navigate_to_pose/_action/send_goal", on_answer)
     pipe.send(("up", "", 0))
-    for number, (name, client) in enumerate(clients.items()):
+    for name, client in clients.items():
         # Not all at once and not often: each check reads the whole graph, while the robots start.
         wait_for(client.service_is_ready, PATIENCE, f"the action of {name}", work=lambda: loop.run_once(0.2))
+    # Not while others start: on a slow machine, the first robots would arrive before the last one starts.
+    for number, (name, client) in enumerate(clients.items()):
         request = impl.SendGoalService.Request(goal=NavigateToPose.Goal(pose=pose(*GOAL)))
         request.goal_id.uuid = list(number.to_bytes(16, "big"))
 

@@ -17,7 +17,14 @@ impl Navigator {
     /// Cancels a goal. Its client gets the result when the goals and jobs of its tree have stopped.
     pub fn cancel(&mut self, goal: NavigationId, now: Time) {
         if let Some(request) = self.queue.remove(goal) {
-            request.cancel(!matches!(self.state, NavigationState::Idle));
+            if matches!(self.state, NavigationState::Idle) {
+                // Goals and jobs of earlier navigations may move the robot.
+                let report = NavigationResult::not_started();
+                let report = report.with_still_active(request.kind, &self.still_active());
+                goal_log::finish(request.kind, request.client, report);
+            } else {
+                request.cancel();
+            }
         }
         if let NavigationState::Stopping {
             next, ended_goals, ..
@@ -25,7 +32,7 @@ impl Navigator {
             && let Some(request) = next.take_if(|next| next.id() == goal)
         {
             // It gets its result when that goal has stopped.
-            ended_goals.push((request, NavigationResult::not_started(false)));
+            ended_goals.push((request, NavigationResult::not_started()));
         }
         if self.running_goal() == Some(goal) {
             self.stop(HaltReason::GoalCanceled, NavigationResult::canceled(""), now);
@@ -263,6 +270,22 @@ impl Navigator {
         self.end_waiting(waiting, &failure);
     }
 
+    /// The goals and jobs that have not stopped although no tree runs, one text each. The list may contain goals and jobs of
+    /// earlier sessions which are known to continue.
+    fn still_active(&mut self) -> Vec<String> {
+        let Some(world) = self.resources.get::<World>() else {
+            return Vec::new();
+        };
+        if self.options.stop_timeout.is_zero() {
+            // Without a stop timeout, nothing is late.
+            return Vec::new();
+        }
+        let is_settled = world.is_settled() && self.jobs.is_settled();
+        let unhandled = (!is_settled && world.has_unhandled()).then(|| UNHANDLED.to_owned());
+        let goals = world.unsettled().into_iter();
+        goals.chain(self.jobs.give_up()).chain(unhandled).collect()
+    }
+
     /// Ends a stopping session when all its goals and jobs have stopped, or at its deadline. Returns the next goal.
     pub(super) fn end_stopped_session(&mut self, now: Time) -> Option<Request> {
         let NavigationState::Stopping { deadline, .. } = &self.state else {
@@ -274,16 +297,7 @@ impl Navigator {
         if !overdue && !settled {
             return None;
         }
-        // The list may contain goals and jobs of an earlier session which are known to continue.
-        let still_active = if self.options.stop_timeout.is_zero() {
-            // Without a stop timeout, nothing is late.
-            Vec::new()
-        } else {
-            let world = self.resources.get::<World>()?;
-            let unhandled = (!settled && world.has_unhandled()).then(|| UNHANDLED.to_owned());
-            let goals = world.unsettled().into_iter();
-            goals.chain(self.jobs.give_up()).chain(unhandled).collect()
-        };
+        let still_active = self.still_active();
         // A notice may have arrived after the last reading. A goal is settled only after its notice has arrived.
         self.resources.begin(now);
         if !overdue && !self.resources.get::<World>()?.is_settled() {

@@ -118,12 +118,14 @@ impl Handle {
         &self.queue
     }
 
-    /// Cancels a goal without waiting for a tick. A goal that has not started ends at once, even if a leaf blocks the
-    /// thread.
+    /// Cancels a goal without waiting for a tick. A goal that has not started ends at once, even if a leaf of the current
+    /// goal blocks the thread. Without a current goal the thread ends it, because only the thread knows which goals and jobs
+    /// of earlier navigations have not stopped.
     pub fn cancel(&self, goal: NavigationId) {
-        if let Some(request) = self.queue.remove(goal) {
-            request.cancel_now(self.heartbeat.current_goal().is_some());
-            return;
+        if self.heartbeat.current_goal().is_some()
+            && let Some(request) = self.queue.remove(goal)
+        {
+            return request.cancel_now();
         }
         self.heartbeat.cancel_requested(goal);
         let _ = self.sender.send(Message::Cancel(goal));
