@@ -655,6 +655,26 @@ fn a_cancel_that_comes_while_the_next_tree_is_made_is_the_end_of_its_goal() {
 }
 
 #[test]
+fn g6_a_goal_that_is_cancelled_while_another_tree_is_made_does_not_replace_that_goal() {
+    let mut registry = registry();
+    let (release, inside) = register_gated(&mut registry, "Slow", BlockingAttach);
+    let remote = Remote::new();
+    remote.goal(1, &load(&registry, "<Slow/>"));
+    inside.recv_timeout(TIMEOUT).unwrap();
+    remote.goal(2, &load(&registry, "<AlwaysSuccess/>"));
+    remote.thread.handle().cancel(navigation(2));
+    release.send(()).unwrap();
+    let (client, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
+    assert_eq!(
+        (client, report.status),
+        (2, TerminalStatus::Canceled),
+        "{report:?}"
+    );
+    assert!(remote.is_running(), "goal 1 goes on");
+    assert!(remote.reports.try_recv().is_err());
+}
+
+#[test]
 fn a_deactivation_that_comes_while_the_next_tree_is_made_is_the_end_of_the_goal_that_runs() {
     for overtakes in [false, true] {
         let (remote, release) = making_the_next_tree();

@@ -17,14 +17,7 @@ impl Navigator {
     /// Cancels a goal. Its client gets the result when the goals and jobs of its tree have stopped.
     pub fn cancel(&mut self, goal: NavigationId, now: Time) {
         if let Some(request) = self.queue.remove(goal) {
-            if matches!(self.state, NavigationState::Idle) {
-                // Goals and jobs of earlier navigations may move the robot.
-                let report = NavigationResult::not_started();
-                let report = report.with_still_active(request.kind, &self.still_active());
-                goal_log::finish(request.kind, request.client, report);
-            } else {
-                request.cancel();
-            }
+            self.end_not_started(request);
         }
         if let NavigationState::Stopping {
             next, ended_goals, ..
@@ -37,6 +30,17 @@ impl Navigator {
         if self.running_goal() == Some(goal) {
             self.stop(HaltReason::GoalCanceled, NavigationResult::canceled(""), now);
         }
+    }
+
+    /// Ends a cancelled goal that has left the queue before its start. Goals and jobs of other navigations may move the
+    /// robot.
+    pub fn end_not_started(&mut self, request: Request) {
+        if !matches!(self.state, NavigationState::Idle) {
+            return request.cancel();
+        }
+        let report = NavigationResult::not_started();
+        let report = report.with_still_active(request.kind, &self.still_active());
+        goal_log::finish(request.kind, request.client, report);
     }
 
     /// Ends all goals, because the node is deactivated or the process ends (guarantee G8).

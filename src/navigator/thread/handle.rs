@@ -118,14 +118,17 @@ impl Handle {
         &self.queue
     }
 
-    /// Cancels a goal without waiting for a tick. A goal that has not started ends at once, even if a leaf of the current
-    /// goal blocks the thread. Without a current goal the thread ends it, because only the thread knows which goals and jobs
-    /// of earlier navigations have not stopped.
+    /// Cancels a goal without waiting for a tick. A goal that has not started does not start any more. It ends at once, even
+    /// if a leaf of the current goal blocks the thread. Without a current goal the thread ends it, because only the thread
+    /// knows which goals and jobs of earlier navigations have not stopped.
     pub fn cancel(&self, goal: NavigationId) {
-        if self.heartbeat.current_goal().is_some()
-            && let Some(request) = self.queue.remove(goal)
-        {
-            return request.cancel_now();
+        if let Some(request) = self.queue.remove(goal) {
+            if self.heartbeat.current_goal().is_some() {
+                request.cancel_now();
+            } else {
+                let _ = self.sender.send(Message::NotStarted(request));
+            }
+            return;
         }
         self.heartbeat.cancel_requested(goal);
         let _ = self.sender.send(Message::Cancel(goal));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::durations::Durations;
-use super::goal::NavigationId;
+use super::goal::{NavigationId, Request};
 use super::goal_queue::{ArrivalNumber, GoalQueue};
 use super::{Heartbeat, Navigator, Snapshot};
 use crate::bt::{HaltReason, Time};
@@ -74,6 +74,8 @@ pub struct TickStatus {
 
 enum Message {
     Cancel(NavigationId),
+    /// Ends a cancelled goal that has left the queue before its start. Without the thread, it is aborted.
+    NotStarted(Request),
     Wake,
     /// Something that a tree may wait for has happened; see [`Handle::event`].
     Event,

@@ -160,6 +160,7 @@ impl Loop {
                 // Not earlier: a leaf may block the thread while it is halted, and the watchdog looks for this cancel.
                 self.heartbeat.cancel_processed(goal);
             }
+            Message::NotStarted(request) => self.navigator.end_not_started(request),
             // A goal that starts is ticked in the same turn.
             Message::Wake => {
                 let has_new_goal = self.navigator.start_next_goal(now);
