@@ -86,6 +86,10 @@ def test_g8_all_goals_are_cancelled_after_a_thread_failed(fail, thread, cause):
     assert goal.ended > controller.seen("cancel")[0].time, stack.node.output
     if thread == "tick":
         assert result.error_msg == "the node shut down after its tick thread had ended"
+    if thread == "goal-tracker":
+        # The thread would also send the result. The client is told all the same what may still move the robot.
+        assert result.error_code == 9003, result.error_msg
+        assert "not known to have stopped in time: follow_path: goal of FollowPath" in result.error_msg
 
 
 @pytest.mark.alone
@@ -143,6 +147,23 @@ def test_g8_result_of_a_shutdown_that_cannot_send_does_not_say_that_the_goal_nev
     assert "goal of FollowPath" in result.error_msg, stack.node.output
     # The guardian sends the cancel that the node could not send.
     wait_for(lambda: stack.robot.executing() == 0, 20.0, "every goal to end")
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(1600)
+def test_g8_result_that_a_failed_thread_has_lost_is_told_by_the_shutdown(
+    stack_factory, program_with_faults, monkeypatch, tmp_path
+):
+    trigger = tmp_path / "fail"
+    monkeypatch.setenv("NAVTREE_FAULT", f"goal-tracker:{trigger}")
+    stack = stack_factory(program=program_with_faults)
+    trigger.touch()
+    # The next work of the thread is to send its result.
+    goal = stack.navigation.send(1.0, 0.0, tree="/nowhere/fault.xml")
+    assert stack.node.wait(10.0)[0] == 1, stack.node.output
+    status, result = goal.result(5.0)
+    assert status == "ABORTED"
+    assert result.error_msg.startswith("the node shut down before this goal started"), stack.node.output
 
 
 def interrupt_slowly(stack):

@@ -104,7 +104,7 @@ impl<A: NavigateAction> Drop for WireGoal<A> {
     /// After a panic of its thread, the shutdown answers the client, because it cancels the goals of the tree first.
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.goal.leave_open();
+            self.goal.leave_open(true);
         }
     }
 }
@@ -127,7 +127,10 @@ where
 
     fn finish(self: Box<Self>, report: NavigationResult) {
         let goal = self.goal.clone();
+        // If the thread that sends the result has failed and drops it, the shutdown answers the client, as above.
+        goal.leave_open(true);
         self.sender.send(move || {
+            goal.leave_open(false);
             let end = match report.status {
                 // A goal without a cancel request cannot end as cancelled. This node stopped it.
                 TerminalStatus::Canceled if !goal.is_canceling() => TerminalStatus::Aborted,

@@ -204,9 +204,13 @@ impl Navigator {
     pub(super) fn end_waiting(&mut self, requests: Vec<Request>, failure: &LeafFailure) {
         let report = NavigationResult::aborted(0, &format!("{failure}; this goal had not started"));
         for request in requests {
+            let report = report.clone();
             match &mut self.state {
-                NavigationState::Stopping { ended_goals, .. } => ended_goals.push((request, report.clone())),
-                _ => goal_log::finish(request.kind, request.client, report.clone()),
+                NavigationState::Stopping { ended_goals, .. } => ended_goals.push((request, report)),
+                _ => {
+                    let report = report.with_still_active(request.kind, &self.still_active());
+                    goal_log::finish(request.kind, request.client, report);
+                }
             }
         }
     }

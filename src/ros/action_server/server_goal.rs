@@ -67,10 +67,10 @@ pub(super) struct GoalInner<A: ServedAction> {
 }
 
 impl<A: ServedAction> ServerGoal<A> {
-    /// Keeps the goal active if its last clone is dropped, until
+    /// Sets whether the goal stays active if its last clone is dropped, until
     /// [`ActionServer::abort_active`](super::ActionServer::abort_active).
-    pub fn leave_open(&self) {
-        self.inner.is_left_open.store(true, Ordering::Relaxed);
+    pub fn leave_open(&self, is_left_open: bool) {
+        self.inner.is_left_open.store(is_left_open, Ordering::Relaxed);
     }
 
     /// The id that the client chose.
