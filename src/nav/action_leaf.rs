@@ -235,8 +235,8 @@ impl<N: ActionNode> ActionLeaf<N> {
         let is_of_earlier_goal = progress
             .as_ref()
             .is_some_and(|progress| progress.is_of_earlier_goal());
-        let (is_canceled, words_for_cancel) = progress.map_or((false, ""), |progress| {
-            (progress.cancels.are_seen(), progress.cancels.words())
+        let (is_stopped, words_for_cancel) = progress.map_or((false, ""), |progress| {
+            (progress.is_stopped(), progress.cancels.words())
         });
         let mut outcome = world.finish(ticket);
         cx.memory().mark = 0;
@@ -245,7 +245,7 @@ impl<N: ActionNode> ActionLeaf<N> {
         if is_of_earlier_goal
             && let Some(Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected) = &outcome
         {
-            if is_canceled {
+            if is_stopped {
                 // No update drives a robot again that another client or a Cancel node has stopped. A failure stays one,
                 // also with `canceled_is_success`.
                 if let Some(Outcome::Succeeded(_)) = &outcome {

@@ -265,6 +265,48 @@ mod tests {
     }
 
     #[test]
+    fn g3_no_update_follows_a_cancel_node_although_the_goal_ended_by_itself_before_it() {
+        for (end, words) in [
+            (
+                Plan::success as fn() -> Plan<FollowPath>,
+                "a Cancel node cancelled the goal",
+            ),
+            (|| Plan::abort(105), "scripted"),
+        ] {
+            let mut bench = Bench::new(
+                "<ParallelAll max_failures=\"1\"><FollowPath path=\"{path}\" error_msg=\"{why}\"/>\
+                 <Delay delay_msec=\"30\"><CancelControl/></Delay></ParallelAll>",
+            );
+            // The server answers the goal after the Cancel node, and handles the cancel after the end of the goal.
+            bench.action::<FollowPath>("follow_path", move |goal| match goal.path == path(1.0) {
+                true => end().answer_after(60).after(5),
+                false => Plan::endless(),
+            });
+            bench.delay_cancels(120);
+            bench.set("path", path(1.0));
+            assert_eq!(bench.run(1), Running);
+            bench.set("path", path(2.0));
+            assert_eq!(bench.run(60), Failure);
+            assert_eq!(bench.goals::<FollowPath>("follow_path").len(), 1);
+            assert_eq!(bench.get::<Text>("why").as_deref(), Some(words));
+        }
+    }
+
+    #[test]
+    fn an_update_after_a_cancel_node_is_sent() {
+        let mut bench = Bench::new(
+            "<ParallelAll><FollowPath path=\"{path}\"/><Delay delay_msec=\"30\"><CancelControl/></Delay></ParallelAll>",
+        );
+        bench.action::<FollowPath>("follow_path", |_| Plan::success().answer_after(60).after(5));
+        bench.delay_cancels(120);
+        bench.set("path", path(1.0));
+        assert_eq!(bench.run(4), Running);
+        bench.set("path", path(2.0));
+        bench.run(60);
+        assert_eq!(bench.goals::<FollowPath>("follow_path").len(), 2);
+    }
+
+    #[test]
     fn a_changed_plugin_continues_on_the_old_path() {
         let mut bench = bench();
         bench.action::<FollowPath>(SERVER, |_| Plan::endless());

@@ -9,6 +9,8 @@ pub(super) enum CancelAnswer {
     Of(Vec<Option<Ticket>>),
     /// There was no answer: it may cancel goals.
     Missing,
+    /// It was not sent, or failed: it cancels no goal.
+    None,
 }
 
 impl CancelAnswer {
@@ -16,7 +18,7 @@ impl CancelAnswer {
         match outcome {
             Outcome::CancelAnswered(goals) => Self::Of(goals.clone()),
             Outcome::ResponseTimeout | Outcome::ServerGone => Self::Missing,
-            _ => Self::Of(Vec::new()),
+            _ => Self::None,
         }
     }
 }
@@ -30,10 +32,13 @@ pub(in crate::nav) struct GoalCancels {
     is_seen: bool,
     /// A Cancel node of the tree cancels the goal: its server says so.
     is_by_tree: bool,
-    /// The requests of Cancel nodes that may cancel the goal and are not answered yet.
-    open: Vec<Ticket>,
+    /// The requests of Cancel nodes that may cancel the goal and are not answered yet, with the number of updates of the
+    /// goal that were requested before.
+    open: Vec<(Ticket, u64)>,
     /// One of those requests got no answer.
     is_unanswered: bool,
+    /// The number of updates that were requested before the last Cancel node.
+    stopped_updates: u64,
 }
 
 impl GoalCancels {
@@ -42,10 +47,11 @@ impl GoalCancels {
         self.is_seen = true;
     }
 
-    /// A Cancel node sends a request. It may cancel the goal, unless the server has said before that it cancels it.
-    pub(super) fn requested(&mut self, request: Ticket) {
+    /// A Cancel node sends a request, after this number of updates of the goal. It may cancel the goal, unless the server has
+    /// said before that it cancels it.
+    pub(super) fn requested(&mut self, request: Ticket, updates: u64) {
         if !self.is_seen {
-            self.open.push(request);
+            self.open.push((request, updates));
         }
     }
 
@@ -63,10 +69,13 @@ impl GoalCancels {
         goal: Ticket,
         has_ended: bool,
     ) -> bool {
-        let Some(index) = self.open.iter().position(|open| *open == request) else {
+        let Some(index) = self.open.iter().position(|(open, _)| *open == request) else {
             return false;
         };
-        self.open.swap_remove(index);
+        let (_, updates) = self.open.swap_remove(index);
+        if !matches!(answer, CancelAnswer::None) {
+            self.stopped_updates = self.stopped_updates.max(updates);
+        }
         if let CancelAnswer::Of(goals) = answer {
             // An entry without a ticket may be any goal that has ended.
             let names_goal = |named: &Option<Ticket>| named.map_or(has_ended, |named| named == goal);
@@ -81,9 +90,15 @@ impl GoalCancels {
         self.is_seen && !self.is_by_tree && !self.open.is_empty()
     }
 
-    /// Whether the server cancels the goal or has cancelled it, whoever asked for that.
-    pub(in crate::nav) fn are_seen(&self) -> bool {
+    /// Whether an update of the goal, if it has not left yet, may not be sent any more: another client or a Cancel node has
+    /// stopped the robot. `number`: the number of updates with this one. Also if a Cancel node came after the update, and the
+    /// goal ended by itself before its server handled that request.
+    pub(super) fn stop_update(&self, number: u64) -> bool {
+        let open = self.open.iter().map(|(_, updates)| *updates);
         self.is_seen
+            || open
+                .chain([self.stopped_updates])
+                .any(|updates| updates >= number)
     }
 
     /// Whether another client has cancelled the goal, and no Cancel node of the tree.

@@ -102,11 +102,15 @@ impl Outbox {
         is_removed
     }
 
+    /// The number of updates of a goal in this tick.
+    pub(super) fn updates(&self, goal: Ticket) -> u64 {
+        let updates = self.others.iter().filter(|outgoing| outgoing.updates(goal));
+        updates.count() as u64
+    }
+
     /// Removes the updates of a goal.
     pub(super) fn remove_updates(&mut self, goal: Ticket) {
-        self.others.retain(
-            |outgoing| !matches!(outgoing, Outgoing::Command(Command::Update { ticket, .. }) if *ticket == goal),
-        );
+        self.others.retain(|outgoing| !outgoing.updates(goal));
     }
 
     /// Sends the cancels before the end of the tick; with the old order, what was asked for before them too. Returns
@@ -161,6 +165,10 @@ fn submit(commands: &mut Vec<Command<Payload>>, link: &mut dyn Link) {
 impl Outgoing {
     fn is_on(&self, wanted: TopicId) -> bool {
         matches!(self, Self::Message { topic, .. } if *topic == wanted)
+    }
+
+    fn updates(&self, goal: Ticket) -> bool {
+        matches!(self, Self::Command(Command::Update { ticket, .. }) if *ticket == goal)
     }
 
     fn starts(&self, wanted: Ticket) -> bool {

@@ -57,6 +57,11 @@ impl Progress {
         self.outcome.is_some() && !self.cancels.are_undecided()
     }
 
+    /// Whether the newest update of the ended goal may not be sent: another client or a Cancel node has stopped the robot.
+    pub(in crate::nav) fn is_stopped(&self) -> bool {
+        self.cancels.stop_update(self.asked)
+    }
+
     /// Whether the outcome belongs to an earlier goal: that goal ended before an update of it was sent.
     pub fn is_of_earlier_goal(&self) -> bool {
         self.outcome.is_some() && self.applied < self.asked
@@ -141,7 +146,9 @@ impl World {
         // one is accepted, or already stopped after a halt, is known to its server alone.
         for (goal, progress) in requests_in(&mut self.waiting, &mut self.without_leaf) {
             if progress.server == server && !self.outbox.starts(goal) {
-                progress.cancels.requested(ticket);
+                // As the goals of this tick, its updates leave after the request.
+                let updates = progress.asked - self.outbox.updates(goal);
+                progress.cancels.requested(ticket, updates);
             }
         }
         if let Some(progress) = self.waiting.get_mut(&ticket) {
@@ -187,7 +194,7 @@ impl World {
         };
         // A request of the current tick has not left yet and is dropped.
         if self.outbox.remove_start(ticket) {
-            self.settle_cancel(ticket, progress.server, &CancelAnswer::Of(Vec::new()));
+            self.settle_cancel(ticket, progress.server, &CancelAnswer::None);
         } else if progress.is_cancel && progress.outcome.is_none() {
             // A request that was sent may still cancel goals.
             progress.is_detached = true;
