@@ -153,6 +153,11 @@ impl Heartbeat {
         self.goals().cancels.retain(|request| request.goal != goal);
     }
 
+    /// Whether a cancel of this goal waits for the thread.
+    pub(super) fn has_cancel_of(&self, goal: NavigationId) -> bool {
+        self.goals().cancel_of(goal).is_some()
+    }
+
     /// The cancel of the active goal that waits for the thread. A cancel of another goal is no reason to stop this one.
     pub(super) fn waiting_cancel(&self) -> Option<CancelRequest> {
         self.goals().active_cancel()

@@ -60,6 +60,7 @@ mod slow_clock;
 mod snapshot;
 #[cfg(feature = "ros")]
 mod stalled_threads;
+mod standing_clock;
 #[cfg(test)]
 mod stopping_job_tests;
 #[cfg(test)]

@@ -655,6 +655,18 @@ fn a_cancel_that_comes_while_the_next_tree_is_made_is_the_end_of_its_goal() {
 }
 
 #[test]
+fn g6_a_goal_that_is_cancelled_while_its_tree_is_made_does_not_replace_the_goal_that_runs() {
+    let (remote, release) = making_the_next_tree();
+    remote.thread.handle().cancel(navigation(2));
+    release.send(()).unwrap();
+    let (client, report) = remote.reports.recv_timeout(TIMEOUT).unwrap();
+    let message = "cancelled before it started; an earlier goal is still active";
+    assert_eq!((client, report), (2, NavigationResult::canceled(message)));
+    assert!(remote.is_running(), "goal 1 goes on");
+    assert!(remote.reports.try_recv().is_err());
+}
+
+#[test]
 fn g6_a_goal_that_is_cancelled_while_another_tree_is_made_does_not_replace_that_goal() {
     let mut registry = registry();
     let (release, inside) = register_gated(&mut registry, "Slow", BlockingAttach);

@@ -164,9 +164,14 @@ impl Navigator {
             }
             _ => None,
         };
+        // A cancel or a halt may have come while the tree was made: code of its leaves may block.
+        let is_canceled = |heartbeat: &Heartbeat| heartbeat.has_cancel_of(request.id());
+        if self.heartbeat.as_ref().is_some_and(is_canceled) {
+            self.drop_new(new_tree);
+            return request.cancel();
+        }
         if let NavigationState::Running(session) = &self.state {
             request.run_accepted = session.run_accepted();
-            // A cancel or a halt may have come while the tree was made: code of its leaves may block.
             let cancel = self.heartbeat.as_ref().and_then(Heartbeat::waiting_cancel);
             if cancel.is_none() && self.queue.is_halt_requested() {
                 // The halt is the end of the current goal, which no other goal has replaced.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::super::goal::{NavigationError, NavigationId};
 use super::super::missed_ticks::MissedTicks;
 use super::super::slow_clock::SlowClock;
+use super::super::standing_clock::StandingClock;
 use super::super::{Heartbeat, Navigator, Schedule};
 use super::{Message, TickClock, TickStatistics, TickStatus};
 use crate::bt::{HaltReason, Time};
@@ -36,6 +37,7 @@ pub(super) struct Loop {
     statistics: TickStatistics,
     missed: MissedTicks,
     slow_clock: SlowClock,
+    standing_clock: StandingClock,
     /// The work time of the thread since the last tick, and the time from which on it is not counted yet.
     worked: Duration,
     uncounted: Time,
@@ -85,6 +87,7 @@ impl Loop {
             statistics: TickStatistics::default(),
             missed: MissedTicks::default(),
             slow_clock: SlowClock::default(),
+            standing_clock: StandingClock::default(),
             worked: Duration::ZERO,
             uncounted: Time::ZERO,
             waits_for_time: false,
@@ -287,6 +290,9 @@ impl Loop {
             self.navigator.end_wait();
         }
         if self.has_time(began, now) && self.navigator.is_running() && !self.navigator.is_stop_requested() {
+            if let Some(line) = self.standing_clock.note(now, began) {
+                tracing::warn!("{line}");
+            }
             self.tick_if_due(began, now);
         } else {
             // There is a tree without ticks if the clock has no time, or before its stop.
