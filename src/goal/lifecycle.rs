@@ -355,12 +355,12 @@ thread reads both, at the next tick at the latest: a goal that is accepted befor
 has started before the Cancel node may be missing in the answer, if the server had not accepted it by then, or had accepted and
 not noted it. navtree ends it itself: the leaf gets `CanceledBeforeAcceptance` and fails. Not if the goal has ended, if another
 client has cancelled it, or if the server has accepted the goal and refuses the request with an error code. A server of rclpy
-refuses with an empty answer instead, unless it has a `cancel_callback`: a goal that it was not known to have noted at the request
-ends too, although the server goes on with it. If a list of the server shows only later that another client has cancelled the
-goal, the navigation ends then; the tree may have sent other goals meanwhile, which are cancelled. An answer
-that comes after `response_timeout` ends nothing. A goal that waits to be sent, and an update, wait for the answer, for
-`response_timeout` at most. An update that the tree requested before the Cancel node is not sent any more, also if the goal that
-it replaces ended by itself before the server handled the request.
+refuses with an empty answer instead, unless it has a `cancel_callback`: a goal that it was not known to have noted at the
+request, or whose update waited then, ends too, although the server goes on with it. If a list of the server shows only later
+that another client has cancelled the goal, the navigation ends then; the tree may have sent other goals meanwhile, which are
+cancelled. An answer that comes after `response_timeout` ends nothing. A goal that waits to be sent, and an update, wait for
+the answer, for `response_timeout` at most. An update that the tree requested before the Cancel node is not sent any more, also
+if the goal that it replaces ended by itself before the server handled the request.
 
 **Sending.** A goal request is sent after all events that have arrived by then were handled. A goal or a call that is halted
 before it was sent is never sent: it gets *withdrawn* instead of *halt* or *shut down*. If the server disappears before a

@@ -27,8 +27,8 @@ impl StandingClock {
         }
         self.told = true;
         Some(format!(
-            "/clock has not advanced for {LIMIT:?}: the tree is not ticked before it does, and the goals of the tree go on; \
-             continue the simulation, or cancel the navigation"
+            "/clock has not advanced for {LIMIT:?}: the tree is not ticked before it does, except for events with tick_on_event, \
+             and its goals go on; continue the simulation, or cancel the navigation"
         ))
     }
 }

@@ -667,6 +667,33 @@ fn g6_a_goal_that_is_cancelled_while_its_tree_is_made_does_not_replace_the_goal_
 }
 
 #[test]
+fn g3_a_goal_that_waits_for_a_stop_and_is_cancelled_while_a_newer_tree_is_made_ends_with_the_stop() {
+    let mut registry = registry();
+    let (release, inside) = register_gated(&mut registry, "Slow", BlockingAttach);
+    let mut remote = Remote::new();
+    remote.turn(|| Plan::endless().stop_after(1000));
+    remote.thread.handle().cancel(navigation(1));
+    remote.periods(2);
+    let rest = r#"<Delay delay_msec="100000"><AlwaysSuccess/></Delay>"#;
+    remote.goal(2, &load(&registry, rest));
+    remote.periods(2);
+    remote.goal(3, &load(&registry, "<Slow/>"));
+    inside.recv_timeout(TIMEOUT).unwrap();
+    remote.thread.handle().cancel(navigation(2));
+    release.send(()).unwrap();
+    remote.periods(2);
+    assert!(remote.reports.try_recv().is_err(), "the robot turns");
+    remote.periods(150);
+    let results = [(); 2].map(|()| remote.reports.recv_timeout(TIMEOUT).unwrap());
+    let canceled = |number, message| (number, NavigationResult::canceled(message));
+    assert_eq!(
+        results,
+        [canceled(1, ""), canceled(2, "cancelled before it started")]
+    );
+    assert!(remote.is_running(), "goal 3");
+}
+
+#[test]
 fn g6_a_goal_that_is_cancelled_while_another_tree_is_made_does_not_replace_that_goal() {
     let mut registry = registry();
     let (release, inside) = register_gated(&mut registry, "Slow", BlockingAttach);

@@ -30,9 +30,9 @@ impl<P> GoalTracker<P> {
                 leaf,
                 call,
                 is_cancel: matches!(request, Request::Cancel),
-                not_noted: match request {
+                unknown: match request {
                     Request::Service(_) => Vec::new(),
-                    Request::Cancel => self.not_noted_on(server),
+                    Request::Cancel => self.unknown_to(server),
                 },
                 request: Some(request),
                 holds_back_until: None,
@@ -42,14 +42,22 @@ impl<P> GoalTracker<P> {
         self.carry_out_call(ticket, &steps, None, out);
     }
 
-    /// The activations whose goal a server is not known to have noted.
-    fn not_noted_on(&self, server: ServerId) -> Vec<Ticket> {
-        let is_not_noted = |goal| {
-            let entry: Option<&Entry<P>> = self.goals.get(goal);
-            entry.is_some_and(|entry| entry.server == server && !entry.goal.is_noted())
-        };
-        let leaves = self.leaves.iter().filter(|(_, leaf)| is_not_noted(&leaf.current));
-        leaves.map(|(ticket, _)| *ticket).collect()
+    /// The activations whose goal a server is not known to have noted, and those whose update waits, with its number.
+    fn unknown_to(&self, server: ServerId) -> Vec<(Ticket, Option<u64>)> {
+        let mut unknown = Vec::new();
+        for (ticket, leaf) in &self.leaves {
+            let entry: Option<&Entry<P>> = self.goals.get(&leaf.current);
+            let Some(entry) = entry.filter(|entry| entry.server == server) else {
+                continue;
+            };
+            if !entry.goal.is_noted() {
+                unknown.push((*ticket, None));
+            }
+            if leaf.update.is_some() {
+                unknown.push((*ticket, Some(leaf.updates)));
+            }
+        }
+        unknown
     }
 
     /// A server has answered the request of a Cancel node. The world gets the notices of the cancelled goals first: the
@@ -72,15 +80,23 @@ impl<P> GoalTracker<P> {
             .calls
             .get_mut(&ticket)
             .filter(|call| call.call.phase().has_leaf());
-        for started in call.map_or_else(Vec::new, |call| std::mem::take(&mut call.not_noted)) {
-            let Some(goal) = self.leaves.get(&started).map(|leaf| leaf.current) else {
+        // A goal that has ended since then has its own result, but not for an update that still waits. If the goal of such an
+        // update seems to execute and is not named, it has ended, and its end is not known yet.
+        for (started, update) in call.map_or_else(Vec::new, |call| std::mem::take(&mut call.unknown)) {
+            let Some(leaf) = self.leaves.get(&started) else {
                 continue;
             };
+            let goal = leaf.current;
+            let waits = leaf.update.is_some().then_some(leaf.updates);
             // The server may have accepted it since then: before it handled the request, if it has refused that. A cancel of
             // another client, which may have come since then, is told as such.
             let is_missed = self.goals.get(&goal).is_some_and(|entry| {
                 let is_refused = entry.goal.is_accepted() && code == CancelCode::Rejected;
-                !entry.goal.is_over() && !entry.goal.is_canceled_by_another() && !is_refused
+                let is_unknown = match update {
+                    None => !entry.goal.is_over(),
+                    Some(_) => waits == update,
+                };
+                is_unknown && !entry.goal.is_canceled_by_another() && !is_refused
             });
             if is_missed && !canceling.contains(&goal) {
                 self.finish(goal, OutcomeKind::CanceledBeforeAcceptance, None, now, out);
@@ -467,6 +483,53 @@ mod tests {
             }
             assert!(rig.take_effects().contains(&"cancel #1".to_owned()));
         }
+    }
+
+    /// The goal ends by itself before its server handles the request of the Cancel node. Its result comes later.
+    #[test]
+    fn g3_no_update_that_waited_at_the_start_of_a_cancel_node_is_sent() {
+        for is_newer in [false, true] {
+            let mut rig = Rig::new();
+            let leaf = rig.start(1);
+            let goal = rig.sent_goal();
+            rig.update(leaf, 2);
+            let request = rig.cancel_server();
+            if is_newer {
+                rig.update(leaf, 3);
+            }
+            rig.accept(goal);
+            rig.status(&[(goal, GoalStatus::Succeeded)]);
+            rig.effects.clear();
+            rig.server_canceled(request);
+            rig.result(goal, TerminalStatus::Succeeded);
+            let effects = rig.take_effects();
+            let is_sent = effects.iter().any(|effect| effect.starts_with("send "));
+            assert_eq!(is_sent, is_newer, "{effects:?}");
+            let is_ended = effects.contains(&"notify CanceledBeforeAcceptance".to_owned());
+            assert_eq!(is_ended, !is_newer, "{effects:?}");
+        }
+    }
+
+    /// The goal ends by itself before its server handles the second request. Its end is not known before the answer.
+    #[test]
+    fn g3_no_update_between_two_cancel_nodes_is_sent() {
+        let mut rig = Rig::new();
+        let (leaf, goal) = rig.start_accepted(1);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        let first = rig.cancel_server();
+        rig.update(leaf, 2);
+        let second = rig.cancel_server();
+        rig.server_canceled(first);
+        rig.server_canceled(second);
+        rig.status(&[(goal, GoalStatus::Succeeded)]);
+        rig.result(goal, TerminalStatus::Succeeded);
+        let effects = rig.take_effects();
+        assert!(!effects.contains(&"send 2".to_owned()), "{effects:?}");
+        assert!(
+            effects.contains(&"notify CanceledBeforeAcceptance".to_owned()),
+            "{effects:?}"
+        );
+        rig.assert_idle();
     }
 
     #[test]

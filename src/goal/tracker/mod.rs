@@ -153,9 +153,9 @@ struct Call<P> {
     /// The time until which a goal waits for the answer to the request of a Cancel node, which is sent: also if its leaf
     /// was halted.
     holds_back_until: Option<Time>,
-    /// The activations whose goals the server was not known to have noted at the start of a Cancel node: it may not have them
-    /// when it handles the request.
-    not_noted: Vec<Ticket>,
+    /// What the server may not have when it handles the request of a Cancel node: the activations whose goal it was not known
+    /// to have noted at the start of that node, and those whose update waited then, with the number of the update.
+    unknown: Vec<(Ticket, Option<u64>)>,
     halted: Option<HaltReason>,
 }
 

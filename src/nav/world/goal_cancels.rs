@@ -73,10 +73,8 @@ impl GoalCancels {
             return false;
         };
         let (_, updates) = self.open.swap_remove(index);
-        if !matches!(answer, CancelAnswer::None) {
-            self.stopped_updates = self.stopped_updates.max(updates);
-        }
         if let CancelAnswer::Of(goals) = answer {
+            self.stopped_updates = self.stopped_updates.max(updates);
             // An entry without a ticket may be any goal that has ended.
             let names_goal = |named: &Option<Ticket>| named.map_or(has_ended, |named| named == goal);
             self.is_by_tree |= goals.iter().any(names_goal);

@@ -184,10 +184,18 @@ impl Navigator {
         if let Some(new_tree) = new_tree {
             self.keep(request.kind, new_tree);
         }
-        if let NavigationState::Stopping { next, .. } = &mut self.state {
+        if let NavigationState::Stopping {
+            next, ended_goals, ..
+        } = &mut self.state
+        {
             if let Some(older) = next.take() {
                 request.run_accepted = older.run_accepted;
-                goal_log::finish(older.kind, older.client, NavigationResult::preempted());
+                let heartbeat = self.heartbeat.as_ref();
+                if heartbeat.is_some_and(|heartbeat| heartbeat.has_cancel_of(older.id())) {
+                    ended_goals.push((older, NavigationResult::not_started()));
+                } else {
+                    goal_log::finish(older.kind, older.client, NavigationResult::preempted());
+                }
             }
             *next = Some(request);
         }
