@@ -6,6 +6,8 @@ mod heartbeat;
 mod missed_ticks;
 #[path = "../../src/navigator/slow_clock.rs"]
 mod slow_clock;
+#[path = "../../src/navigator/standing_clock.rs"]
+mod standing_clock;
 #[path = "../../src/navigator/thread/mod.rs"]
 mod thread;
 
