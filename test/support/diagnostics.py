@@ -58,5 +58,9 @@ class Reader:
         return part(self.until(holds, f"{name} at {level} with '{text}'"), name)
 
     def wait_value(self, name, key, wanted):
-        """Waits for a value, with any level: on a busy machine ticks are missed."""
-        return self.until(lambda message: value(message, name, key) == wanted, f"{key} of {name} to be {wanted}")
+        """Waits for a value, with any level: on a busy machine ticks are missed. A count appears with its first event."""
+
+        def has_value(message):
+            return wanted in [value.value for value in part(message, name).values if value.key == key]
+
+        return self.until(has_value, f"{key} of {name} to be {wanted}")
