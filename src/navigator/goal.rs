@@ -118,7 +118,7 @@ impl NavigationResult {
 
     /// Like [`NavigationResult::not_started`], while another goal runs or is stopping: the robot may move for that one, and
     /// the client may take it for its own.
-    fn not_started_beside_another() -> Self {
+    pub(crate) fn not_started_beside_another() -> Self {
         Self::canceled("cancelled before it started; an earlier goal is still active")
     }
 
@@ -287,13 +287,8 @@ impl Request {
         NavigationResult::aborted(error.code(self.kind), reason)
     }
 
-    /// Ends a cancelled goal before its start, while another goal runs or is stopping. Called on the tick thread.
-    pub fn cancel(self) {
-        let report = NavigationResult::not_started_beside_another();
-        goal_log::finish(self.kind, self.client, report);
-    }
-
-    /// Like [`Request::cancel`], from any other thread.
+    /// Ends a cancelled goal before its start, while another goal runs or is stopping. Called on any thread but the tick
+    /// thread.
     pub fn cancel_now(self) {
         let report = NavigationResult::not_started_beside_another();
         goal_log::log_end(self.id(), &report);

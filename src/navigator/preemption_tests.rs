@@ -631,25 +631,24 @@ fn g3_the_client_of_a_goal_that_has_not_started_is_told_which_earlier_goals_have
     rig.ticks(1);
     rig.bench.wait(5_000);
     rig.ticks(1);
-    let told = |number| {
-        let left = "not known to have stopped in time: turn Canceling";
-        let message = match number {
-            1 | 3 => left.to_owned(),
-            _ => format!("cancelled before it started; {left}"),
-        };
-        [(number, TerminalStatus::Canceled, 9103, message)]
+    let told = |number, why: &str| {
+        let message = format!("{why}not known to have stopped in time: turn Canceling");
+        vec![(number, TerminalStatus::Canceled, 9103, message)]
     };
-    assert_eq!(rig.told(), told(1));
+    assert_eq!(rig.told(), told(1, ""));
     rig.goal_to(2, ThroughPoses, "dock", 1.0, &tree(TURN));
     rig.ticks(1);
     rig.cancel(2);
-    assert_eq!((rig.told(), rig.bench.active("spin")), (told(2).to_vec(), 1));
+    assert_eq!(
+        (rig.told(), rig.bench.active("spin")),
+        (told(2, "cancelled before it started; "), 1)
+    );
     // As for a goal that has started.
     rig.goal(3, &tree("<Sleep msec=\"1000\"/>"));
     rig.ticks(1);
     rig.cancel(3);
     rig.ticks(1);
-    assert_eq!((rig.told(), rig.bench.active("spin")), (told(3).to_vec(), 1));
+    assert_eq!((rig.told(), rig.bench.active("spin")), (told(3, ""), 1));
     rig.bench.wait(60_000);
     rig.ticks(1);
     rig.goal_to(4, ThroughPoses, "dock", 1.0, &tree(TURN));

@@ -614,15 +614,15 @@ impl Behavior for BlockingAttach {
     }
 }
 
+/// A tree that runs and asks for nothing.
+const REST: &str = r#"<Delay delay_msec="100000"><AlwaysSuccess/></Delay>"#;
+
 /// Goal 1 runs, and the thread makes the tree of goal 2 until the returned sender is used.
 fn making_the_next_tree() -> (Remote, Sender<()>) {
     let mut registry = registry();
     let (release, inside) = register_gated(&mut registry, "Slow", BlockingAttach);
     let mut remote = Remote::new();
-    let first = load(
-        &registry,
-        r#"<Delay delay_msec="100000"><AlwaysSuccess/></Delay>"#,
-    );
+    let first = load(&registry, REST);
     remote.goal(1, &first);
     remote.periods(2);
     remote.goal(2, &load(&registry, "<Slow/>"));
@@ -674,8 +674,7 @@ fn g3_a_goal_that_waits_for_a_stop_and_is_cancelled_while_a_newer_tree_is_made_e
     remote.turn(|| Plan::endless().stop_after(1000));
     remote.thread.handle().cancel(navigation(1));
     remote.periods(2);
-    let rest = r#"<Delay delay_msec="100000"><AlwaysSuccess/></Delay>"#;
-    remote.goal(2, &load(&registry, rest));
+    remote.goal(2, &load(&registry, REST));
     remote.periods(2);
     remote.goal(3, &load(&registry, "<Slow/>"));
     inside.recv_timeout(TIMEOUT).unwrap();
@@ -737,13 +736,7 @@ fn a_cancel_before_a_halt_without_the_thread_is_the_end_of_its_goal() {
     let mut rig = Rig::new();
     let heartbeat = Heartbeat::new();
     rig.navigator.be_watched(heartbeat.clone(), JobRegistry::new());
-    rig.goal(
-        1,
-        &load(
-            &registry(),
-            r#"<Delay delay_msec="100000"><AlwaysSuccess/></Delay>"#,
-        ),
-    );
+    rig.goal(1, &load(&registry(), REST));
     rig.ticks(2);
     heartbeat.cancel_requested(navigation(1));
     heartbeat.overtake(HaltReason::Deactivated, || ());

@@ -11,9 +11,14 @@ def part(message, name):
     return status
 
 
+def values(message, name, key):
+    """The values of a part with this key: one, or none yet."""
+    return [value.value for value in part(message, name).values if value.key == key]
+
+
 def value(message, name, key):
     """A value of a part."""
-    (found,) = [value.value for value in part(message, name).values if value.key == key]
+    (found,) = values(message, name, key)
     return found
 
 
@@ -59,8 +64,4 @@ class Reader:
 
     def wait_value(self, name, key, wanted):
         """Waits for a value, with any level: on a busy machine ticks are missed. A count appears with its first event."""
-
-        def has_value(message):
-            return wanted in [value.value for value in part(message, name).values if value.key == key]
-
-        return self.until(has_value, f"{key} of {name} to be {wanted}")
+        return self.until(lambda message: wanted in values(message, name, key), f"{key} of {name} to be {wanted}")

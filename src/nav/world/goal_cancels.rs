@@ -37,7 +37,7 @@ pub(in crate::nav) struct GoalCancels {
     open: Vec<(Ticket, u64)>,
     /// One of those requests got no answer.
     is_unanswered: bool,
-    /// The number of updates that were requested before the last Cancel node.
+    /// The number of updates that were requested before the last Cancel node whose request is answered.
     stopped_updates: u64,
 }
 

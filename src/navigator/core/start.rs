@@ -168,7 +168,7 @@ impl Navigator {
         let is_canceled = |heartbeat: &Heartbeat| heartbeat.has_cancel_of(request.id());
         if self.heartbeat.as_ref().is_some_and(is_canceled) {
             self.drop_new(new_tree);
-            return request.cancel();
+            return self.end_not_started(request);
         }
         if let NavigationState::Running(session) = &self.state {
             request.run_accepted = session.run_accepted();

@@ -35,11 +35,11 @@ impl Navigator {
     /// Ends a cancelled goal that has left the queue before its start. Goals and jobs of other navigations may move the
     /// robot.
     pub fn end_not_started(&mut self, request: Request) {
-        if !matches!(self.state, NavigationState::Idle) {
-            return request.cancel();
-        }
-        let report = NavigationResult::not_started();
-        let report = report.with_still_active(request.kind, &self.still_active());
+        let report = if matches!(self.state, NavigationState::Idle) {
+            NavigationResult::not_started().with_still_active(request.kind, &self.still_active())
+        } else {
+            NavigationResult::not_started_beside_another()
+        };
         goal_log::finish(request.kind, request.client, report);
     }
 
