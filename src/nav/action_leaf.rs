@@ -225,7 +225,10 @@ impl<N: ActionNode> ActionLeaf<N> {
         let mut state = cx.take_state::<GoalState<N>>();
         let server = self.endpoint.server(cx, &mut state.client);
         cx.put_state(state);
-        self.send(cx, server, payload)
+        let status = self.send(cx, server, payload)?;
+        let ticket = Ticket(cx.memory().mark);
+        world!(cx).set_requested_earlier(ticket);
+        Ok(status)
     }
 
     #[cold]

@@ -34,6 +34,8 @@ pub struct Progress {
     asked: u64,
     /// Number of updates that the ended goal includes.
     applied: u64,
+    /// See [`World::set_requested_earlier`].
+    was_requested_earlier: bool,
 }
 
 impl Progress {
@@ -49,6 +51,7 @@ impl Progress {
             is_detached: false,
             asked: 0,
             applied: 0,
+            was_requested_earlier: false,
         }
     }
 
@@ -111,6 +114,14 @@ impl World {
         }
     }
 
+    /// A leaf requested this goal in an earlier tick, as an update of a goal that has ended since then. It is not sent if a
+    /// Cancel node ticks before the end of this tick.
+    pub(in crate::nav) fn set_requested_earlier(&mut self, ticket: Ticket) {
+        if let Some(progress) = self.waiting.get_mut(&ticket) {
+            progress.was_requested_earlier = true;
+        }
+    }
+
     /// Replaces an active goal by a newer one on the same server. Within a tick, the last call counts.
     pub fn update_goal(&mut self, ticket: Ticket, payload: Payload) {
         if let Some(progress) = self.waiting.get_mut(&ticket) {
@@ -145,7 +156,12 @@ impl World {
         // A goal of this tick is not cancelled: it is sent after the server has answered the request. Whether an earlier
         // one is accepted, or already stopped after a halt, is known to its server alone.
         for (goal, progress) in requests_in(&mut self.waiting, &mut self.without_leaf) {
-            if progress.server == server && !self.outbox.starts(goal) {
+            if progress.server != server {
+                continue;
+            }
+            if progress.was_requested_earlier && self.outbox.remove_start(goal) {
+                progress.outcome = Some(Outcome::CanceledByAnother);
+            } else if !self.outbox.starts(goal) {
                 // As the goals of this tick, its updates leave after the request.
                 let updates = progress.asked - self.outbox.updates(goal);
                 progress.cancels.requested(ticket, updates);
