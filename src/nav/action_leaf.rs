@@ -219,15 +219,16 @@ impl<N: ActionNode> ActionLeaf<N> {
         Ok(())
     }
 
-    /// Sends the active goal as a new goal, because the previous goal ended before the update was sent.
+    /// Sends the active goal as a new goal, because the previous goal ended before the update was sent. `if_stopped`: its
+    /// outcome if a Cancel node of this tick stops it.
     #[cold]
-    fn send_again(&self, cx: &mut Context<'_>, payload: Payload) -> Tick {
+    fn send_again(&self, cx: &mut Context<'_>, payload: Payload, if_stopped: Outcome<Payload>) -> Tick {
         let mut state = cx.take_state::<GoalState<N>>();
         let server = self.endpoint.server(cx, &mut state.client);
         cx.put_state(state);
         let status = self.send(cx, server, payload)?;
         let ticket = Ticket(cx.memory().mark);
-        world!(cx).set_requested_earlier(ticket);
+        world!(cx).set_outcome_if_stopped(ticket, if_stopped);
         Ok(status)
     }
 
@@ -248,14 +249,16 @@ impl<N: ActionNode> ActionLeaf<N> {
         if is_of_earlier_goal
             && let Some(Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected) = &outcome
         {
+            // No update drives a robot again that another client or a Cancel node has stopped. A failure stays one, also with
+            // `canceled_is_success`.
+            let if_stopped = match &outcome {
+                Some(failed @ (Outcome::Aborted(_) | Outcome::Rejected)) => failed.clone(),
+                _ => Outcome::CanceledByAnother,
+            };
             if is_stopped {
-                // No update drives a robot again that another client or a Cancel node has stopped. A failure stays one,
-                // also with `canceled_is_success`.
-                if let Some(Outcome::Succeeded(_)) = &outcome {
-                    outcome = Some(Outcome::CanceledByAnother);
-                }
+                outcome = Some(if_stopped);
             } else if let Some(payload) = cx.state::<GoalState<N>>().sent.clone() {
-                return self.send_again(cx, payload);
+                return self.send_again(cx, payload, if_stopped);
             }
         }
         cx.state::<GoalState<N>>().retire();

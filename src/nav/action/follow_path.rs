@@ -242,12 +242,13 @@ mod tests {
     /// The way in which a goal ends by itself.
     type End = fn() -> Plan<FollowPath>;
 
-    const BY_CANCEL_NODE: &str = "a Cancel node cancelled the goal";
-
     /// A goal that ends by itself, in two ways, and a Cancel node after a delay in ms. `begin` runs the first ticks. The path
-    /// changes then, and no goal follows. `of_abort`: the words of the leaf whose goal is aborted.
-    fn assert_no_goal_follows(delay: u32, of_abort: &str, begin: impl Fn(&mut Bench, End)) {
-        let ends: [(End, &str); 2] = [(Plan::success, BY_CANCEL_NODE), (|| Plan::abort(105), of_abort)];
+    /// changes then, and no goal follows.
+    fn assert_no_goal_follows(delay: u32, begin: impl Fn(&mut Bench, End)) {
+        let ends: [(End, &str); 2] = [
+            (Plan::success, "a Cancel node cancelled the goal"),
+            (|| Plan::abort(105), "scripted"),
+        ];
         for (end, words) in ends {
             let mut bench = Bench::new(&format!(
                 "<ParallelAll max_failures=\"1\"><FollowPath path=\"{{path}}\" error_msg=\"{{why}}\"/>\
@@ -264,7 +265,7 @@ mod tests {
 
     #[test]
     fn g3_no_goal_follows_one_that_a_cancel_node_has_cancelled() {
-        assert_no_goal_follows(50, "scripted", |bench, end| {
+        assert_no_goal_follows(50, |bench, end| {
             // It ends by itself while it stops.
             bench.action::<FollowPath>("follow_path", move |_| end().after(300).stop_after(1_000));
             assert_eq!(bench.run(15), Running);
@@ -274,7 +275,7 @@ mod tests {
 
     #[test]
     fn g3_no_update_follows_a_cancel_node_although_the_goal_ended_by_itself_before_it() {
-        assert_no_goal_follows(30, "scripted", |bench, end| {
+        assert_no_goal_follows(30, |bench, end| {
             // The server answers the goal after the Cancel node, and handles the cancel after the end of the goal.
             bench.action::<FollowPath>("follow_path", move |goal| match goal.path == path(1.0) {
                 true => end().answer_after(60).after(5),
@@ -287,7 +288,7 @@ mod tests {
 
     #[test]
     fn g3_no_update_that_is_sent_again_in_the_tick_of_a_cancel_node_leaves() {
-        assert_no_goal_follows(110, BY_CANCEL_NODE, |bench, end| {
+        assert_no_goal_follows(110, |bench, end| {
             // The result is handled before the update of the next tick. The Cancel node ticks one tick later.
             bench.action::<FollowPath>("follow_path", move |goal| match goal.path == path(1.0) {
                 true => end().after(100),

@@ -34,8 +34,8 @@ pub struct Progress {
     asked: u64,
     /// Number of updates that the ended goal includes.
     applied: u64,
-    /// See [`World::set_requested_earlier`].
-    was_requested_earlier: bool,
+    /// See [`World::set_outcome_if_stopped`].
+    outcome_if_stopped: Option<Outcome<Payload>>,
 }
 
 impl Progress {
@@ -51,7 +51,7 @@ impl Progress {
             is_detached: false,
             asked: 0,
             applied: 0,
-            was_requested_earlier: false,
+            outcome_if_stopped: None,
         }
     }
 
@@ -114,11 +114,11 @@ impl World {
         }
     }
 
-    /// A leaf requested this goal in an earlier tick, as an update of a goal that has ended since then. It is not sent if a
-    /// Cancel node ticks before the end of this tick.
-    pub(in crate::nav) fn set_requested_earlier(&mut self, ticket: Ticket) {
+    /// A leaf requested this goal in an earlier tick, as an update of a goal that has ended since then. If a Cancel node ticks
+    /// before the end of this tick, the goal is not sent, and has this outcome.
+    pub(in crate::nav) fn set_outcome_if_stopped(&mut self, ticket: Ticket, outcome: Outcome<Payload>) {
         if let Some(progress) = self.waiting.get_mut(&ticket) {
-            progress.was_requested_earlier = true;
+            progress.outcome_if_stopped = Some(outcome);
         }
     }
 
@@ -159,8 +159,8 @@ impl World {
             if progress.server != server {
                 continue;
             }
-            if progress.was_requested_earlier && self.outbox.remove_start(goal) {
-                progress.outcome = Some(Outcome::CanceledByAnother);
+            if progress.outcome_if_stopped.is_some() && self.outbox.remove_start(goal) {
+                progress.outcome = progress.outcome_if_stopped.take();
             } else if !self.outbox.starts(goal) {
                 // As the goals of this tick, its updates leave after the request.
                 let updates = progress.asked - self.outbox.updates(goal);
