@@ -247,13 +247,14 @@ impl<N: ActionNode> ActionLeaf<N> {
         // The server's result of an earlier goal does not apply to the active one. A missing answer, a missing server,
         // and a cancel from outside of the leaf apply to both.
         if is_of_earlier_goal
-            && let Some(Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected) = &outcome
+            && let Some(earlier @ (Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected)) =
+                &outcome
         {
             // No update drives a robot again that another client or a Cancel node has stopped. A failure stays one, also with
             // `canceled_is_success`.
-            let if_stopped = match &outcome {
-                Some(failed @ (Outcome::Aborted(_) | Outcome::Rejected)) => failed.clone(),
-                _ => Outcome::CanceledByAnother,
+            let if_stopped = match earlier {
+                Outcome::Succeeded(_) => Outcome::CanceledByAnother,
+                failure => failure.clone(),
             };
             if is_stopped {
                 outcome = Some(if_stopped);
