@@ -89,6 +89,9 @@ pub enum Command<P> {
         server: ServerId,
         /// The leaf's path in the tree, for reports.
         leaf: Arc<str>,
+        /// Goals that the tree requested before this request, and whose [`Command::Start`] comes after it. They wait for the
+        /// answer as well, and end with it.
+        earlier: Vec<Ticket>,
         /// Only the accept and give-up timeouts are used.
         options: GoalOptions,
     },
@@ -130,8 +133,12 @@ impl<P> Command<P> {
             | Self::Halt { ticket, .. }
             | Self::Detach { ticket, .. }
             | Self::ReadCancel { ticket }
-            | Self::Call { ticket, .. }
-            | Self::CancelServer { ticket, .. } => *ticket = ticket.on(link),
+            | Self::Call { ticket, .. } => *ticket = ticket.on(link),
+            Self::CancelServer { ticket, earlier, .. } => {
+                for ticket in earlier.iter_mut().chain([ticket]) {
+                    *ticket = ticket.on(link);
+                }
+            }
             Self::HaltAll { .. }
             | Self::BeginSession
             | Self::Adopt { .. }

@@ -85,7 +85,9 @@ enum RandomStep {
     /// The world reads the notices of cancels.
     ReadCancels,
     Call(u8),
-    CancelServer,
+    CancelServer {
+        stops_next: bool,
+    },
     Adopt,
     AllowAdoption(bool),
     Wire(u8, Answer),
@@ -133,7 +135,7 @@ fn random_step() -> impl Strategy<Value = RandomStep> {
         2 => Just(RandomStep::BeginSession),
         2 => Just(RandomStep::ReadCancels),
         1 => any::<u8>().prop_map(RandomStep::Call),
-        1 => Just(RandomStep::CancelServer),
+        1 => any::<bool>().prop_map(|stops_next| RandomStep::CancelServer { stops_next }),
         1 => Just(RandomStep::Adopt),
         1 => any::<bool>().prop_map(RandomStep::AllowAdoption),
         12 => (any::<u8>(), answer).prop_map(|(goal, answer)| RandomStep::Wire(goal, answer)),
@@ -240,12 +242,17 @@ impl Walk {
                 payload: u32::from(payload),
                 options: self.options,
             },
-            RandomStep::CancelServer => Command::CancelServer {
-                ticket: self.new_ticket(),
-                server: SERVER,
-                leaf,
-                options: self.options,
-            },
+            RandomStep::CancelServer { stops_next } => {
+                let ticket = self.new_ticket();
+                let next = Ticket(ticket.0 + 1);
+                Command::CancelServer {
+                    ticket,
+                    server: SERVER,
+                    leaf,
+                    earlier: stops_next.then_some(next).into_iter().collect(),
+                    options: self.options,
+                }
+            }
             RandomStep::Adopt => Command::Adopt {
                 server: SERVER,
                 window: Duration::from_millis(50),

@@ -219,16 +219,15 @@ impl<N: ActionNode> ActionLeaf<N> {
         Ok(())
     }
 
-    /// Sends the active goal as a new goal, because the previous goal ended before the update was sent. `if_stopped`: its
-    /// outcome if a Cancel node of this tick stops it.
+    /// Sends the active goal as a new goal, because the previous goal ended before the update was sent.
     #[cold]
-    fn send_again(&self, cx: &mut Context<'_>, payload: Payload, if_stopped: Outcome<Payload>) -> Tick {
+    fn send_again(&self, cx: &mut Context<'_>, payload: Payload) -> Tick {
         let mut state = cx.take_state::<GoalState<N>>();
         let server = self.endpoint.server(cx, &mut state.client);
         cx.put_state(state);
         let status = self.send(cx, server, payload)?;
         let ticket = Ticket(cx.memory().mark);
-        world!(cx).set_outcome_if_stopped(ticket, if_stopped);
+        world!(cx).set_requested_earlier(ticket);
         Ok(status)
     }
 
@@ -247,19 +246,16 @@ impl<N: ActionNode> ActionLeaf<N> {
         // The server's result of an earlier goal does not apply to the active one. A missing answer, a missing server,
         // and a cancel from outside of the leaf apply to both.
         if is_of_earlier_goal
-            && let Some(earlier @ (Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected)) =
-                &outcome
+            && let Some(Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected) = &outcome
         {
-            // No update drives a robot again that another client or a Cancel node has stopped. A failure stays one, also with
-            // `canceled_is_success`.
-            let if_stopped = match earlier {
-                Outcome::Succeeded(_) => Outcome::CanceledByAnother,
-                failure => failure.clone(),
-            };
             if is_stopped {
-                outcome = Some(if_stopped);
+                // No update drives a robot again that another client or a Cancel node has stopped. A failure stays one,
+                // also with `canceled_is_success`.
+                if let Some(Outcome::Succeeded(_)) = &outcome {
+                    outcome = Some(Outcome::CanceledByAnother);
+                }
             } else if let Some(payload) = cx.state::<GoalState<N>>().sent.clone() {
-                return self.send_again(cx, payload, if_stopped);
+                return self.send_again(cx, payload);
             }
         }
         cx.state::<GoalState<N>>().retire();

@@ -30,16 +30,30 @@ impl<P> GoalTracker<P> {
                 leaf,
                 call,
                 is_cancel: matches!(request, Request::Cancel),
-                unknown: match request {
-                    Request::Service(_) => Vec::new(),
-                    Request::Cancel => self.unknown_to(server),
-                },
+                unknown: Vec::new(),
                 request: Some(request),
                 holds_back_until: None,
                 halted: None,
             },
         );
         self.carry_out_call(ticket, &steps, None, out);
+    }
+
+    /// Handles [`Command::CancelServer`].
+    pub(super) fn cancel_server(
+        &mut self,
+        (ticket, server, leaf): (Ticket, ServerId, Arc<str>),
+        earlier: &[Ticket],
+        options: GoalOptions,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        let mut unknown = self.unknown_to(server);
+        unknown.extend(earlier.iter().map(|start| (*start, None)));
+        self.call((ticket, server, leaf), Request::Cancel, options, now, out);
+        if let Some(call) = self.calls.get_mut(&ticket) {
+            call.unknown = unknown;
+        }
     }
 
     /// The activations whose goal a server is not known to have noted, and those whose update waits, with its number.
@@ -433,6 +447,27 @@ mod tests {
             assert_eq!(rig.take_effects(), [canceled, "notify CancelAnswered([])"]);
             rig.advance(1_000);
             assert!(!rig.take_effects().contains(&"send 2".to_owned()));
+        }
+    }
+
+    /// The tree requested the goal before the Cancel node, as an update of a goal that has ended since then.
+    #[test]
+    fn g3_a_cancel_node_ends_a_goal_of_before_that_starts_after_its_request() {
+        for is_answered in [true, false] {
+            let mut rig = Rig::new();
+            let start = Ticket(2);
+            let request = rig.cancel_server_and([start]);
+            assert_eq!(rig.start(2), start);
+            assert_eq!(rig.take_effects(), ["cancel others"]);
+            let canceled = "notify CanceledBeforeAcceptance";
+            let expected: &[&str] = if is_answered {
+                rig.server_canceled(request);
+                &[canceled, "notify CancelAnswered([])"]
+            } else {
+                rig.advance(100);
+                &["CallTimedOut", "notify ResponseTimeout", "send 2"]
+            };
+            assert_eq!(rig.take_effects(), expected);
         }
     }
 

@@ -154,7 +154,8 @@ struct Call<P> {
     /// was halted.
     holds_back_until: Option<Time>,
     /// What the server may not have when it handles the request of a Cancel node: the activations whose goal it was not known
-    /// to have noted at the start of that node, and those whose update waited then, with the number of the update.
+    /// to have noted at the start of that node, or that start after it, and those whose update waited then, with the number of
+    /// the update.
     unknown: Vec<(Ticket, Option<u64>)>,
     halted: Option<HaltReason>,
 }
@@ -250,8 +251,9 @@ impl<P> GoalTracker<P> {
                 ticket,
                 server,
                 leaf,
+                earlier,
                 options,
-            } => self.call((ticket, server, leaf), Request::Cancel, options, now, out),
+            } => self.cancel_server((ticket, server, leaf), &earlier, options, now, out),
             Command::Adopt {
                 server,
                 window,

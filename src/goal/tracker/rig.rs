@@ -187,12 +187,18 @@ impl Rig {
     }
 
     pub(super) fn cancel_server(&mut self) -> Ticket {
+        self.cancel_server_and([])
+    }
+
+    /// The request of a Cancel node that stops goals which start after it.
+    pub(super) fn cancel_server_and<const N: usize>(&mut self, earlier: [Ticket; N]) -> Ticket {
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
         self.command(Command::CancelServer {
             ticket,
             server: SERVER,
             leaf: Arc::from("tree/cancel"),
+            earlier: earlier.to_vec(),
             options: options(),
         });
         ticket

@@ -142,6 +142,7 @@ mod tests {
     use super::*;
     use crate::bt::NodeStatus::{Failure, Idle, Running, Success};
     use crate::msg::Pose;
+    use crate::nav::Settings;
     use crate::nav::testing::{Bench, Plan};
 
     const SERVER: &str = "follow_path";
@@ -242,14 +243,25 @@ mod tests {
     /// The way in which a goal ends by itself.
     type End = fn() -> Plan<FollowPath>;
 
+    /// The words of the leaf whose goal succeeded or was aborted.
+    const BY_ITSELF: [&str; 2] = ["a Cancel node cancelled the goal", "scripted"];
+    const BEFORE_ACCEPTANCE: &str = "a Cancel node cancelled the goal, which its server may not have had yet";
+
+    /// The first goal ends after 100 ms. Its result is handled before the update of the next tick, so that its leaf sends the
+    /// update again one tick later.
+    fn send_again_in_tick_12(bench: &mut Bench, end: End) {
+        bench.action::<FollowPath>("follow_path", move |goal| match goal.path == path(1.0) {
+            true => end().after(100),
+            false => Plan::endless(),
+        });
+        bench.delay_commands(5);
+    }
+
     /// A goal that ends by itself, in two ways, and a Cancel node after a delay in ms. `begin` runs the first ticks. The path
-    /// changes then, and no goal follows.
-    fn assert_no_goal_follows(delay: u32, begin: impl Fn(&mut Bench, End)) {
-        let ends: [(End, &str); 2] = [
-            (Plan::success, "a Cancel node cancelled the goal"),
-            (|| Plan::abort(105), "scripted"),
-        ];
-        for (end, words) in ends {
+    /// changes then, and no goal follows. `words`: those of the leaf.
+    fn assert_no_goal_follows(delay: u32, words: [&str; 2], begin: impl Fn(&mut Bench, End)) {
+        let ends: [End; 2] = [Plan::success, || Plan::abort(105)];
+        for (end, words) in ends.into_iter().zip(words) {
             let mut bench = Bench::new(&format!(
                 "<ParallelAll max_failures=\"1\"><FollowPath path=\"{{path}}\" error_msg=\"{{why}}\"/>\
                  <Delay delay_msec=\"{delay}\"><CancelControl/></Delay></ParallelAll>"
@@ -265,7 +277,7 @@ mod tests {
 
     #[test]
     fn g3_no_goal_follows_one_that_a_cancel_node_has_cancelled() {
-        assert_no_goal_follows(50, |bench, end| {
+        assert_no_goal_follows(50, BY_ITSELF, |bench, end| {
             // It ends by itself while it stops.
             bench.action::<FollowPath>("follow_path", move |_| end().after(300).stop_after(1_000));
             assert_eq!(bench.run(15), Running);
@@ -275,7 +287,7 @@ mod tests {
 
     #[test]
     fn g3_no_update_follows_a_cancel_node_although_the_goal_ended_by_itself_before_it() {
-        assert_no_goal_follows(30, |bench, end| {
+        assert_no_goal_follows(30, BY_ITSELF, |bench, end| {
             // The server answers the goal after the Cancel node, and handles the cancel after the end of the goal.
             bench.action::<FollowPath>("follow_path", move |goal| match goal.path == path(1.0) {
                 true => end().answer_after(60).after(5),
@@ -288,15 +300,42 @@ mod tests {
 
     #[test]
     fn g3_no_update_that_is_sent_again_in_the_tick_of_a_cancel_node_leaves() {
-        assert_no_goal_follows(110, |bench, end| {
-            // The result is handled before the update of the next tick. The Cancel node ticks one tick later.
-            bench.action::<FollowPath>("follow_path", move |goal| match goal.path == path(1.0) {
-                true => end().after(100),
-                false => Plan::endless(),
-            });
-            bench.delay_commands(5);
+        assert_no_goal_follows(110, [BEFORE_ACCEPTANCE; 2], |bench, end| {
+            send_again_in_tick_12(bench, end);
             assert_eq!(bench.run(10), Running);
         });
+    }
+
+    #[test]
+    fn g3_an_update_that_a_cancel_node_stops_is_no_success() {
+        let tree = "<ParallelAll><FollowPath path=\"{path}\"/><Delay delay_msec=\"110\"><CancelControl/></Delay></ParallelAll>";
+        let settings = Settings {
+            canceled_is_success: true,
+            ..Settings::default()
+        };
+        let mut bench = Bench::with(tree, &crate::nav::registry(), settings);
+        bench.set("path", path(1.0));
+        send_again_in_tick_12(&mut bench, || Plan::abort(105));
+        assert_eq!(bench.run(10), Running);
+        bench.set("path", path(2.0));
+        assert_eq!(bench.run(60), Failure);
+    }
+
+    #[test]
+    fn an_update_is_sent_again_although_a_cancel_node_is_halted_in_its_tick() {
+        let mut bench = Bench::new(
+            "<ParallelAll><FollowPath path=\"{path}\"/>\
+             <Parallel success_count=\"1\" failure_count=\"2\">\
+             <Delay delay_msec=\"110\"><CancelControl/></Delay><Delay delay_msec=\"110\"><AlwaysSuccess/></Delay>\
+             </Parallel></ParallelAll>",
+        );
+        bench.set("path", path(1.0));
+        send_again_in_tick_12(&mut bench, Plan::success);
+        assert_eq!(bench.run(10), Running);
+        bench.set("path", path(2.0));
+        assert_eq!(bench.run(60), Running);
+        assert_eq!(bench.cancels("follow_path"), 0);
+        assert_eq!(bench.active("follow_path"), 1);
     }
 
     #[test]

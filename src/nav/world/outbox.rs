@@ -118,6 +118,13 @@ impl Outbox {
     pub(super) fn release_halts(&mut self, order: HaltOrder, link: &mut dyn Link) -> bool {
         let are_others_sent = order == HaltOrder::AsTicked;
         let is_empty = self.cancels.is_empty() && (self.others.is_empty() || !are_others_sent);
+        // The server may answer a Cancel node before the end of the tick. The goals that the request stops are known then.
+        let requests = self.cancels.iter().filter_map(Outgoing::stopped_starts);
+        let stopped: Vec<Ticket> = requests.flatten().copied().collect();
+        for goal in stopped {
+            let starts = self.others.extract_if(.., |outgoing| outgoing.starts(goal));
+            self.cancels.extend(starts);
+        }
         send(&mut self.cancels, &mut self.commands, link);
         if are_others_sent {
             send(&mut self.others, &mut self.commands, link);
@@ -169,6 +176,14 @@ impl Outgoing {
 
     fn updates(&self, goal: Ticket) -> bool {
         matches!(self, Self::Command(Command::Update { ticket, .. }) if *ticket == goal)
+    }
+
+    /// The goals of this tick that the request of a Cancel node stops.
+    fn stopped_starts(&self) -> Option<&Vec<Ticket>> {
+        match self {
+            Self::Command(Command::CancelServer { earlier, .. }) => Some(earlier),
+            _ => None,
+        }
     }
 
     fn starts(&self, wanted: Ticket) -> bool {

@@ -34,8 +34,8 @@ pub struct Progress {
     asked: u64,
     /// Number of updates that the ended goal includes.
     applied: u64,
-    /// See [`World::set_outcome_if_stopped`].
-    outcome_if_stopped: Option<Outcome<Payload>>,
+    /// See [`World::set_requested_earlier`].
+    is_requested_earlier: bool,
 }
 
 impl Progress {
@@ -51,7 +51,7 @@ impl Progress {
             is_detached: false,
             asked: 0,
             applied: 0,
-            outcome_if_stopped: None,
+            is_requested_earlier: false,
         }
     }
 
@@ -114,11 +114,11 @@ impl World {
         }
     }
 
-    /// A leaf requested this goal in an earlier tick, as an update of a goal that has ended since then. If a Cancel node ticks
-    /// before the end of this tick, the goal is not sent, and has this outcome.
-    pub(in crate::nav) fn set_outcome_if_stopped(&mut self, ticket: Ticket, outcome: Outcome<Payload>) {
+    /// A leaf requested this goal in an earlier tick, as an update of a goal that has ended since then. So it ends with the
+    /// goals of its server if a Cancel node ticks before the end of this tick.
+    pub(in crate::nav) fn set_requested_earlier(&mut self, ticket: Ticket) {
         if let Some(progress) = self.waiting.get_mut(&ticket) {
-            progress.outcome_if_stopped = Some(outcome);
+            progress.is_requested_earlier = true;
         }
     }
 
@@ -153,18 +153,19 @@ impl World {
     /// Requests the cancellation of all clients' goals on a server, as Nav2's `Cancel*` nodes do.
     pub fn cancel_server(&mut self, server: ServerId, leaf: &Arc<str>, options: GoalOptions) -> Ticket {
         let ticket = self.ticket(server);
+        let mut earlier = Vec::new();
         // A goal of this tick is not cancelled: it is sent after the server has answered the request. Whether an earlier
         // one is accepted, or already stopped after a halt, is known to its server alone.
         for (goal, progress) in requests_in(&mut self.waiting, &mut self.without_leaf) {
             if progress.server != server {
                 continue;
             }
-            if progress.outcome_if_stopped.is_some() && self.outbox.remove_start(goal) {
-                progress.outcome = progress.outcome_if_stopped.take();
-            } else if !self.outbox.starts(goal) {
+            if !self.outbox.starts(goal) {
                 // As the goals of this tick, its updates leave after the request.
                 let updates = progress.asked - self.outbox.updates(goal);
                 progress.cancels.requested(ticket, updates);
+            } else if progress.is_requested_earlier {
+                earlier.push(goal);
             }
         }
         if let Some(progress) = self.waiting.get_mut(&ticket) {
@@ -175,6 +176,7 @@ impl World {
             ticket,
             server,
             leaf,
+            earlier,
             options,
         });
         ticket
@@ -486,6 +488,7 @@ mod tests {
                 self.note(match command {
                     Command::Start { .. } => "goal",
                     Command::Halt { .. } => "cancel",
+                    Command::CancelServer { .. } => "cancel of all",
                     _ => "other",
                 });
             }
@@ -602,6 +605,24 @@ mod tests {
         let request = world.cancel_server(ServerId(0), &Arc::from("leaf"), GoalOptions::default());
         world.end_tick(Time::ZERO);
         request
+    }
+
+    /// The server may answer before that node has ended.
+    #[test]
+    fn g3_a_goal_that_a_cancel_node_stops_leaves_with_its_request_before_a_node_that_may_block() {
+        let link = Order::default();
+        let mut world = World::new(Box::new(link.clone()), Settings::default());
+        let goals = [(); 2].map(|()| {
+            let leaf = Arc::from("leaf");
+            world.start_goal(ServerId(0), &leaf, Payload::new(()), GoalOptions::default())
+        });
+        world.set_requested_earlier(goals[0]);
+        world.cancel_server(ServerId(0), &Arc::from("leaf"), GoalOptions::default());
+        world.release_halts();
+        let released = ["cancel of all", "goal", "hand-over"];
+        assert_eq!(*link.0.lock().unwrap(), released);
+        world.end_tick(Time::ZERO);
+        assert_eq!(*link.0.lock().unwrap(), [&released[..], &["goal"]].concat());
     }
 
     /// A goal that its server shows canceling before its acceptance has arrived, and the request of a Cancel node that
