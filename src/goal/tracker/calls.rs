@@ -39,7 +39,7 @@ impl<P> GoalTracker<P> {
         self.carry_out_call(ticket, &steps, None, out);
     }
 
-    /// Handles [`Command::CancelServer`].
+    /// Handles [`CancelServer`](crate::goal::Command::CancelServer).
     pub(super) fn cancel_server(
         &mut self,
         (ticket, server, leaf): (Ticket, ServerId, Arc<str>),
