@@ -41,23 +41,26 @@ impl ProbeState {
         self.is_present
     }
 
-    /// Whether there is an endpoint that did not exist when the server was found.
-    fn is_replaced(&mut self, writers: Writers<'_>) -> bool {
+    /// Whether an endpoint that answered when the server was found is still there, and no other one.
+    ///
+    /// rcl is asked only if no endpoint was found. When the lease on a dead server ends, its endpoints are removed one after
+    /// the other, and in between rcl denies the live server as well: it compares their numbers.
+    fn is_unchanged(&mut self, writers: Writers<'_>) -> bool {
         if self.known.is_empty() {
-            return false;
+            return self.ask();
         }
         let current = writers(&self.probe.replies);
-        // A graph that cannot be read shows no other one.
+        // A graph that cannot be read shows no change.
         self.is_unread |= current.is_none();
-        current.is_some_and(|current| !current.is_subset(&self.known))
+        current.is_none_or(|current| !current.is_empty() && current.is_subset(&self.known))
     }
 }
 
 /// Finds the endpoints of a DDS topic. `None` if the graph cannot be read.
 pub(super) type Writers<'a> = &'a dyn Fn(&str) -> Option<BTreeSet<Gid>>;
 
-/// Watches the services of one server. Each query walks through the whole graph. So a check asks until the first answer
-/// is no.
+/// Watches the services of one server. Each query walks through the whole graph. So a check ends with the first answer
+/// that is no.
 ///
 /// A server that is killed and restarted is never absent: the graph keeps the endpoints of the dead one until its lease
 /// ends, 20 s by default. So a new endpoint counts as a server that has disappeared and come back: requests to the dead
@@ -96,9 +99,7 @@ impl Watch {
     pub(super) fn look(&mut self, writers: Writers<'_>) {
         self.probes.iter_mut().for_each(|probe| probe.is_unread = false);
         self.found = if self.is_present {
-            self.probes
-                .iter_mut()
-                .all(|probe| !probe.is_replaced(writers) && probe.ask())
+            self.probes.iter_mut().all(|probe| probe.is_unchanged(writers))
         } else {
             self.probes
                 .iter_mut()
@@ -264,6 +265,23 @@ mod tests {
             "the lease on the dead one has ended"
         );
         assert_eq!(check(&[3, 5], &[4, 6]), [false, true]);
+    }
+
+    /// rcl denies a server while it finds more endpoints of one kind than of the other.
+    #[test]
+    fn g6_a_server_stays_present_while_the_endpoints_of_a_dead_one_are_removed() {
+        let service = Service::default();
+        service.is_there.store(true, Ordering::Relaxed);
+        let mut watch = Watch::new([service.probe("")], |_| {});
+        let mut check = |endpoints: &[u8]| {
+            watch.look(&|_| Some(endpoints.iter().map(|gid| Gid::from([*gid])).collect()));
+            watch.report()
+        };
+        assert_eq!(check(&[1, 2]), Some(true));
+        service.is_there.store(false, Ordering::Relaxed);
+        assert_eq!(check(&[1, 2]), None);
+        assert_eq!(check(&[2]), None);
+        assert_eq!(check(&[]), Some(false));
     }
 
     /// An empty list: the graph cannot be read.

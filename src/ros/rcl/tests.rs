@@ -346,7 +346,8 @@ fn g6_all_answers_of_a_server_are_handled_before_its_absence() {
             let (there, to) = (Arc::clone(&is_there), sender.clone());
             let probe = Probe {
                 is_available: Box::new(move || Some(there.load(Ordering::Relaxed))),
-                replies: real.replies,
+                // The endpoints of the real server stay.
+                replies: "rr/no_serviceReply".to_owned(),
             };
             node.watch([probe], move |present| to.send(present.to_string()).unwrap());
             let mut all = Vec::new();
