@@ -178,6 +178,16 @@ impl<N: ActionNode> ActionLeaf<N> {
         if has_outcome {
             return Ok(NodeStatus::Running);
         }
+        if let Some(payload) = self.newer_goal(cx)? {
+            world!(cx).update_goal(ticket, payload);
+        }
+        self.node.running(cx)?;
+        Ok(NodeStatus::Running)
+    }
+
+    /// The goal of the newest inputs, if the active goal is outdated. It is the active one from now on.
+    #[inline]
+    fn newer_goal(&self, cx: &mut Context<'_>) -> Result<Option<Payload>, Thrown> {
         let state = cx.state::<GoalState<N>>();
         let version = state.version;
         // Shared rather than borrowed, because the node needs the context.
@@ -185,14 +195,13 @@ impl<N: ActionNode> ActionLeaf<N> {
             && let Some(goal) = sent.get::<GoalOf<N>>()
             && self.node.is_outdated(cx, goal, version)
         {
-            self.update(cx, ticket, goal)?;
+            return self.renew(cx, goal);
         }
-        self.node.running(cx)?;
-        Ok(NodeStatus::Running)
+        Ok(None)
     }
 
     #[cold]
-    fn update(&self, cx: &mut Context<'_>, ticket: Ticket, sent: &GoalOf<N>) -> Result<(), Thrown> {
+    fn renew(&self, cx: &mut Context<'_>, sent: &GoalOf<N>) -> Result<Option<Payload>, Thrown> {
         let version = self.node.version(cx);
         let mut goal = match self.node.goal(cx) {
             Ok(goal) => goal,
@@ -202,7 +211,7 @@ impl<N: ActionNode> ActionLeaf<N> {
                 cx.state::<GoalState<N>>().version = version;
                 let path = path_of(cx);
                 world!(cx).note(&path, why);
-                return Ok(());
+                return Ok(None);
             }
         };
         let is_nothing = self.node.is_nothing(&goal);
@@ -212,42 +221,41 @@ impl<N: ActionNode> ActionLeaf<N> {
         }
         let state = cx.state::<GoalState<N>>();
         state.version = version;
-        if replaces {
-            let payload = state.renew(goal);
-            world!(cx).update_goal(ticket, payload);
-        }
-        Ok(())
+        Ok(replaces.then(|| state.renew(goal)))
     }
 
     /// Sends the active goal as a new goal, because the previous goal ended before the update was sent.
     #[cold]
     fn send_again(&self, cx: &mut Context<'_>, payload: Payload) -> Tick {
+        let newer = self.newer_goal(cx)?;
+        let is_requested_earlier = newer.is_none();
+        let payload = newer.unwrap_or(payload);
         let mut state = cx.take_state::<GoalState<N>>();
         let server = self.endpoint.server(cx, &mut state.client);
         cx.put_state(state);
         let status = self.send(cx, server, payload)?;
-        let ticket = Ticket(cx.memory().mark);
-        world!(cx).set_requested_earlier(ticket);
+        if is_requested_earlier {
+            let ticket = Ticket(cx.memory().mark);
+            world!(cx).set_requested_earlier(ticket);
+        }
         Ok(status)
     }
 
     #[cold]
     fn finish(&self, cx: &mut Context<'_>, ticket: Ticket, accepted: bool) -> Tick {
         let world = world!(cx);
-        let progress = world.progress(ticket);
-        let is_of_earlier_goal = progress
-            .as_ref()
-            .is_some_and(|progress| progress.is_of_earlier_goal());
-        let (is_stopped, words_for_cancel) = progress.map_or((false, ""), |progress| {
-            (progress.is_stopped(), progress.cancels.words())
-        });
+        let (is_of_earlier_goal, is_stopped, words_for_cancel) =
+            world.progress(ticket).map_or((false, false, ""), |progress| {
+                let is_of_earlier_goal = progress.is_of_earlier_goal();
+                (
+                    is_of_earlier_goal,
+                    progress.is_stopped(),
+                    progress.cancels.words(),
+                )
+            });
         let mut outcome = world.finish(ticket);
         cx.memory().mark = 0;
-        // The server's result of an earlier goal does not apply to the active one. A missing answer, a missing server,
-        // and a cancel from outside of the leaf apply to both.
-        if is_of_earlier_goal
-            && let Some(Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected) = &outcome
-        {
+        if is_of_earlier_goal {
             if is_stopped {
                 // No update drives a robot again that another client or a Cancel node has stopped. A failure stays one,
                 // also with `canceled_is_success`.

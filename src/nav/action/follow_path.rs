@@ -323,19 +323,55 @@ mod tests {
 
     #[test]
     fn an_update_is_sent_again_although_a_cancel_node_is_halted_in_its_tick() {
-        let mut bench = Bench::new(
-            "<ParallelAll><FollowPath path=\"{path}\"/>\
-             <Parallel success_count=\"1\" failure_count=\"2\">\
-             <Delay delay_msec=\"110\"><CancelControl/></Delay><Delay delay_msec=\"110\"><AlwaysSuccess/></Delay>\
-             </Parallel></ParallelAll>",
-        );
-        bench.set("path", path(1.0));
+        let leaf = "<FollowPath path=\"{path}\"/>";
+        let halted = "<Parallel success_count=\"1\" failure_count=\"2\">\
+                      <Delay delay_msec=\"110\"><CancelControl/></Delay><Delay delay_msec=\"110\"><AlwaysSuccess/></Delay>\
+                      </Parallel>";
+        for both in [[leaf, halted], [halted, leaf]] {
+            let mut bench = Bench::new(&format!("<ParallelAll>{}</ParallelAll>", both.concat()));
+            bench.set("path", path(1.0));
+            send_again_in_tick_12(&mut bench, Plan::success);
+            assert_eq!(bench.run(10), Running);
+            bench.set("path", path(2.0));
+            assert_eq!(bench.run(60), Running);
+            assert_eq!(bench.cancels("follow_path"), 0);
+            assert_eq!(bench.active("follow_path"), 1);
+        }
+    }
+
+    #[test]
+    fn a_goal_that_is_sent_again_has_the_newest_path() {
+        let mut bench = bench();
         send_again_in_tick_12(&mut bench, Plan::success);
         assert_eq!(bench.run(10), Running);
         bench.set("path", path(2.0));
-        assert_eq!(bench.run(60), Running);
-        assert_eq!(bench.cancels("follow_path"), 0);
-        assert_eq!(bench.active("follow_path"), 1);
+        assert_eq!(bench.run(1), Running);
+        bench.set("path", path(3.0));
+        bench.run(3);
+        let goals = bench.goals::<FollowPath>(SERVER);
+        assert_eq!((goals.len(), &goals[1].path), (2, &path(3.0)));
+    }
+
+    #[test]
+    fn an_update_that_a_cancel_node_may_stop_waits_for_the_answer() {
+        let tree = "<Parallel success_count=\"2\" failure_count=\"1\">\
+                    <Delay delay_msec=\"110\"><CancelControl/></Delay><FollowPath path=\"{path}\" error_msg=\"{why}\"/></Parallel>";
+        let mut bench = Bench::new(tree);
+        bench.set("path", path(1.0));
+        send_again_in_tick_12(&mut bench, Plan::success);
+        bench.delay_cancels(40);
+        assert_eq!(bench.run(10), Running);
+        bench.set("path", path(2.0));
+        assert_eq!(bench.run(5), Running);
+        assert_eq!(bench.run(60), Failure);
+        assert_eq!(bench.get::<Text>("why").as_deref(), Some(BY_ITSELF[0]));
+        assert_eq!(
+            (
+                bench.goals::<FollowPath>("follow_path").len(),
+                bench.cancels("follow_path")
+            ),
+            (1, 1)
+        );
     }
 
     #[test]

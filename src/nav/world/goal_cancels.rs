@@ -92,11 +92,12 @@ impl GoalCancels {
     /// stopped the robot. `number`: the number of updates with this one. Also if a Cancel node came after the update, and the
     /// goal ended by itself before its server handled that request.
     pub(super) fn stop_update(&self, number: u64) -> bool {
-        let open = self.open.iter().map(|(_, updates)| *updates);
-        self.is_seen
-            || open
-                .chain([self.stopped_updates])
-                .any(|updates| updates >= number)
+        self.is_seen || self.stopped_updates >= number
+    }
+
+    /// Whether an open request of a Cancel node came after this update. The update waits for its answer.
+    pub(super) fn may_stop_update(&self, number: u64) -> bool {
+        self.open.iter().any(|(_, updates)| *updates >= number)
     }
 
     /// Whether another client has cancelled the goal, and no Cancel node of the tree.

@@ -55,9 +55,10 @@ impl Progress {
         }
     }
 
-    /// Whether the outcome is known, and with it who cancelled the goal if its server did.
+    /// Whether the outcome is known, and with it who cancelled the goal if its server did, and whether its update may be sent.
     pub fn has_ended(&self) -> bool {
-        self.outcome.is_some() && !self.cancels.are_undecided()
+        let may_stop_update = || self.is_of_earlier_goal() && self.cancels.may_stop_update(self.asked);
+        self.outcome.is_some() && !self.cancels.are_undecided() && !may_stop_update()
     }
 
     /// Whether the newest update of the ended goal may not be sent: another client or a Cancel node has stopped the robot.
@@ -65,9 +66,15 @@ impl Progress {
         self.cancels.stop_update(self.asked)
     }
 
-    /// Whether the outcome belongs to an earlier goal: that goal ended before an update of it was sent.
+    /// Whether the outcome is the server's result of an earlier goal, which does not apply to the active one: that goal ended
+    /// before an update of it was sent. A missing answer, a missing server, and a cancel from outside of the leaf apply to
+    /// both.
     pub fn is_of_earlier_goal(&self) -> bool {
-        self.outcome.is_some() && self.applied < self.asked
+        let is_of_server = matches!(
+            self.outcome,
+            Some(Outcome::Succeeded(_) | Outcome::Aborted(_) | Outcome::Rejected)
+        );
+        is_of_server && self.applied < self.asked
     }
 }
 
