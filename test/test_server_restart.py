@@ -73,3 +73,49 @@ def test_g6_navigation_continues_soon_after_all_servers_restarted(
                 late.append(f"round {turn}: {seconds:.2f} s\n" + "\n".join(node.lines[said:]))
         assert not late, f"{len(late)} of {ROUNDS} late:\n" + "\n".join(late)
         assert not goal.done(), goal.result()
+
+
+#: The time in s after which the middleware removes the endpoints of a killed process.
+LEASE = 20.0
+#: Opens a server that no other tree has: its checks are frequent then.
+OTHER_TREE = """
+<root BTCPP_format="4"><BehaviorTree ID="Other">
+  <Sequence>
+    <ComputePathToPose goal="{goal}" path="{path}"/>
+    <Fallback><FollowPath path="{path}"/><Spin server_name="other_spin"/></Fallback>
+  </Sequence>
+</BehaviorTree></root>
+"""
+
+
+@pytest.mark.timeout(120)
+def test_g6_goal_of_a_restarted_server_goes_on_when_its_killed_predecessors_leave_the_graph(
+    ros_domain, request, tmp_path
+):
+    tree = tmp_path / "other.xml"
+    tree.write_text(OTHER_TREE)
+    with ProcessStack(request) as processes:
+        graph = Graph(ros_domain)
+        processes.callback(graph.close)
+        # Many servers: the longer it takes to remove them, the longer the graph is incomplete.
+        robots = ", ".join(f"r{number}" for number in range(20))
+        parameters = {"robots": f"[{robots}]", "battery_rate": 0.0, "max_speed": 0.02}
+        remappings = {"__ns": "/r0", "/tf": "tf", "/tf_static": "tf_static"}
+        node = processes.add(Executable("navtree", ros_domain, {"autostart_node": True}, remappings))
+        kills = []
+        for number in range(6):
+            if number > 0:
+                sim.kill()
+                kills.append(time.monotonic())
+            sim = processes.add(Executable("nav_sim", ros_domain, parameters))
+            sim.wait_for_line("nav_sim is ready")
+        navigation = Navigation(graph, "r0")
+        navigation.wait()
+        navigation.warm_up()
+        begin = kills[0] + LEASE - 2.0
+        wait_for(lambda: time.monotonic() > begin, LEASE, "the leases to end soon")
+        said = len(node.lines)
+        goal = navigation.send(3.0, 0.0, str(tree))
+        end = kills[-1] + LEASE + 2.0
+        wait_for(lambda: time.monotonic() > end or goal.done(), 2 * LEASE, "the leases to end")
+        assert not goal.done(), f"{goal.result()}\n" + "\n".join(node.lines[said:])
