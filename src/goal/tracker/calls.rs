@@ -452,7 +452,7 @@ mod tests {
 
     /// The tree requested the goal before the Cancel node, as an update of a goal that has ended since then.
     #[test]
-    fn g3_a_cancel_node_ends_a_goal_of_before_that_starts_after_its_request() {
+    fn g3_a_cancel_node_ends_an_earlier_request_that_starts_after_it() {
         for is_answered in [true, false] {
             let mut rig = Rig::new();
             let start = Ticket(2);
