@@ -27,6 +27,8 @@ struct ProbeState {
     is_present: bool,
     /// The endpoints that answered when the server was last found.
     known: BTreeSet<Gid>,
+    /// Those of them that had not answered when the server before it was found. The others may be of a dead one.
+    live: BTreeSet<Gid>,
     /// The last check could not read the graph.
     is_unread: bool,
 }
@@ -41,7 +43,7 @@ impl ProbeState {
         self.is_present
     }
 
-    /// Whether an endpoint that answered when the server was found is still there, and no other one.
+    /// Whether a live endpoint that answered when the server was found is still there, and no other one.
     ///
     /// rcl is asked only if no endpoint was found. When the lease on a dead server ends, its endpoints are removed one after
     /// the other, and in between rcl denies the live server as well: it compares their numbers.
@@ -52,7 +54,16 @@ impl ProbeState {
         let current = writers(&self.probe.replies);
         // A graph that cannot be read shows no change.
         self.is_unread |= current.is_none();
-        current.is_none_or(|current| !current.is_empty() && current.is_subset(&self.known))
+        current.is_none_or(|current| !current.is_disjoint(&self.live) && current.is_subset(&self.known))
+    }
+
+    /// The server was found with these endpoints.
+    fn find(&mut self, current: BTreeSet<Gid>) {
+        self.live = current.difference(&self.known).cloned().collect();
+        if self.live.is_empty() {
+            self.live.clone_from(&current);
+        }
+        self.known = current;
     }
 }
 
@@ -84,6 +95,7 @@ impl Watch {
             probe,
             is_present: false,
             known: BTreeSet::new(),
+            live: BTreeSet::new(),
             is_unread: false,
         };
         Self {
@@ -160,7 +172,7 @@ impl Watch {
         }
         self.incomplete = 0;
         for (probe, current) in self.probes.iter_mut().zip(current) {
-            probe.known = current;
+            probe.find(current);
         }
         true
     }
@@ -265,6 +277,11 @@ mod tests {
             "the lease on the dead one has ended"
         );
         assert_eq!(check(&[3, 5], &[4, 6]), [false, true]);
+        assert_eq!(
+            check(&[3], &[4]),
+            [false, true],
+            "the new one has left, and the lease on its predecessor has not ended"
+        );
     }
 
     /// rcl denies a server while it finds more endpoints of one kind than of the other.
