@@ -125,6 +125,24 @@ def test_g6_server_that_is_killed_and_started_again_at_once(stack_factory, ros_d
         assert time.monotonic() - started < 2.5
 
 
+def test_g6_exit_of_a_restarted_server_is_noticed_before_its_killed_predecessor_leaves_the_graph(
+    stack_factory, ros_domain
+):
+    stack = stack_factory({"default_server_timeout": 30000})
+    stack.robot.controller.destroy()
+    with controller_process(ros_domain) as server:
+        goal = stack.navigation.send(1.0, 0.0)
+        assert server.stdout.readline().strip() == "executing"
+        stack.wait_for_ticks(goal)
+    controller = stack.robot.add("follow_path", Behaviour(duration=None))
+    assert goal.result()[0] == "ABORTED"
+    goal = stack.navigation.send(1.0, 0.0)
+    wait_for(controller.awaited, PATIENCE, "the controller to have a goal")
+    controller.leave()
+    wait_for(goal.done, 5.0, lambda: f"the end of the navigation:\n{stack.node.output}")
+    assert goal.result()[0] == "ABORTED"
+
+
 def test_g3_answers_of_a_second_server_end_no_goal_of_the_first(stack_factory, ros_domain):
     stack = stack_factory()
     first = stack.robot.controller

@@ -256,7 +256,8 @@ class Server:
 
     def leave(self):
         """Removes the server from the graph. Its goals get no result."""
-        self._server.destroy()
+        server, self._server = self._server, None
+        server.destroy()
 
     def destroy(self):
         """Ends all goals and removes the server from the graph."""
