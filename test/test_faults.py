@@ -47,6 +47,16 @@ def controller_process(domain):
         server.wait(5.0)
 
 
+def goal_of_a_killed_controller(stack, domain):
+    """Sends a goal, and kills the only controller while it executes that goal."""
+    stack.robot.controller.destroy()
+    with controller_process(domain) as server:
+        goal = stack.navigation.send(1.0, 0.0)
+        assert server.stdout.readline().strip() == "executing"
+        stack.wait_for_ticks(goal)
+    return goal
+
+
 @pytest.mark.alone
 def test_g6_absent_server(stack_factory):
     stack = stack_factory(SHORT_TIMEOUTS)
@@ -111,11 +121,7 @@ def test_g6_server_that_dies_while_executing(stack_factory, ros_domain):
 @pytest.mark.alone
 def test_g6_server_that_is_killed_and_started_again_at_once(stack_factory, ros_domain):
     stack = stack_factory({"default_server_timeout": 30000})
-    stack.robot.controller.destroy()
-    with controller_process(ros_domain) as server:
-        goal = stack.navigation.send(1.0, 0.0)
-        assert server.stdout.readline().strip() == "executing"
-        stack.wait_for_ticks(goal)
+    goal = goal_of_a_killed_controller(stack, ros_domain)
     # Two ways to detect it: the dead server leaves the graph, or the new one gets the result request. Both happen at once.
     with controller_process(ros_domain):
         started = time.monotonic()
@@ -129,11 +135,7 @@ def test_g6_exit_of_a_restarted_server_is_noticed_before_its_killed_predecessor_
     stack_factory, ros_domain
 ):
     stack = stack_factory({"default_server_timeout": 30000})
-    stack.robot.controller.destroy()
-    with controller_process(ros_domain) as server:
-        goal = stack.navigation.send(1.0, 0.0)
-        assert server.stdout.readline().strip() == "executing"
-        stack.wait_for_ticks(goal)
+    goal = goal_of_a_killed_controller(stack, ros_domain)
     controller = stack.robot.add("follow_path", Behaviour(duration=None))
     assert goal.result()[0] == "ABORTED"
     goal = stack.navigation.send(1.0, 0.0)

@@ -24,6 +24,15 @@ ROUNDS = 15
 BOUND = 2.0
 
 
+def servers(processes, domain, parameters=None):
+    """A nav_sim that is so slow that the robot never arrives."""
+    parameters = {"battery_rate": 0.0, "max_speed": 0.02} | (parameters or {})
+    log = {"RUST_LOG": "nav_sim=info,navtree=info,navtree::sim=debug"}
+    sim = processes.add(Executable("nav_sim", domain, parameters, environment=log))
+    sim.wait_for_line("nav_sim is ready")
+    return sim
+
+
 @pytest.mark.alone
 @pytest.mark.timeout(300)
 def test_g6_navigation_continues_soon_after_all_servers_restarted(
@@ -36,18 +45,10 @@ def test_g6_navigation_continues_soon_after_all_servers_restarted(
         graph = Graph(ros_domain)
         processes.callback(graph.close)
 
-        def servers():
-            # So slow that the robot never arrives.
-            parameters = {"battery_rate": 0.0, "max_speed": 0.02}
-            log = {"RUST_LOG": "nav_sim=info,navtree=info,navtree::sim=debug"}
-            sim = processes.add(Executable("nav_sim", ros_domain, parameters, environment=log))
-            sim.wait_for_line("nav_sim is ready")
-            return sim
-
         def drives(sim):
             return any("follow_path: goal" in line and "accepted" in line for line in sim.lines)
 
-        sim = servers()
+        sim = servers(processes, ros_domain)
         node = processes.add(
             Executable("navtree", ros_domain, {"autostart_node": True, "default_nav_to_pose_bt_xml": tree})
         )
@@ -65,7 +66,7 @@ def test_g6_navigation_continues_soon_after_all_servers_restarted(
             absence = time.monotonic() + rng.choice([0.0, 0.3, 1.0])
             wait_for(lambda: time.monotonic() > absence, 2.0, "the end of the absence")
             said = len(node.lines)
-            sim = servers()
+            sim = servers(processes, ros_domain)
             ready = time.monotonic()
             wait_for(lambda: drives(sim), PATIENCE, lambda: f"round {turn} to continue:\n{node.output}")
             seconds = time.monotonic() - ready
@@ -99,7 +100,6 @@ def test_g6_goal_of_a_restarted_server_goes_on_when_its_killed_predecessors_leav
         processes.callback(graph.close)
         # Many servers: the longer it takes to remove them, the longer the graph is incomplete.
         robots = ", ".join(f"r{number}" for number in range(20))
-        parameters = {"robots": f"[{robots}]", "battery_rate": 0.0, "max_speed": 0.02}
         remappings = {"__ns": "/r0", "/tf": "tf", "/tf_static": "tf_static"}
         node = processes.add(Executable("navtree", ros_domain, {"autostart_node": True}, remappings))
         kills = []
@@ -107,8 +107,7 @@ def test_g6_goal_of_a_restarted_server_goes_on_when_its_killed_predecessors_leav
             if number > 0:
                 sim.kill()
                 kills.append(time.monotonic())
-            sim = processes.add(Executable("nav_sim", ros_domain, parameters))
-            sim.wait_for_line("nav_sim is ready")
+            sim = servers(processes, ros_domain, {"robots": f"[{robots}]"})
         navigation = Navigation(graph, "r0")
         navigation.wait()
         navigation.warm_up()

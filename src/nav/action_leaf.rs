@@ -246,9 +246,8 @@ impl<N: ActionNode> ActionLeaf<N> {
         let world = world!(cx);
         let (is_of_earlier_goal, is_stopped, words_for_cancel) =
             world.progress(ticket).map_or((false, false, ""), |progress| {
-                let is_of_earlier_goal = progress.is_of_earlier_goal();
                 (
-                    is_of_earlier_goal,
+                    progress.is_of_earlier_goal(),
                     progress.is_stopped(),
                     progress.cancels.words(),
                 )

@@ -264,8 +264,7 @@ class Server:
         self._stop.set()
         if self._server:
             self._server.join()
-            self._server.destroy()
-            self._server = None
+            self.leave()
 
 
 def straight_path(request):
