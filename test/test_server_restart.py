@@ -101,13 +101,17 @@ def test_g6_goal_of_a_restarted_server_goes_on_when_its_killed_predecessors_leav
         # Many servers: the longer it takes to remove them, the longer the graph is incomplete.
         robots = ", ".join(f"r{number}" for number in range(20))
         remappings = {"__ns": "/r0", "/tf": "tf", "/tf_static": "tf_static"}
-        node = processes.add(Executable("navtree", ros_domain, {"autostart_node": True}, remappings))
+        # The machine may be busy with other tests: its servers may be found late.
+        parameters = {"autostart_node": True, "wait_for_service_timeout": 10000}
+        node = processes.add(Executable("navtree", ros_domain, parameters, remappings))
+        # Fast enough for the progress checker of the controller, and too slow to arrive.
+        sim_parameters = {"robots": f"[{robots}]", "max_speed": 0.08}
         kills = []
         for number in range(6):
             if number > 0:
                 sim.kill()
                 kills.append(time.monotonic())
-            sim = servers(processes, ros_domain, {"robots": f"[{robots}]"})
+            sim = servers(processes, ros_domain, sim_parameters)
         navigation = Navigation(graph, "r0")
         navigation.wait()
         navigation.warm_up()
