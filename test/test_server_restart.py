@@ -83,7 +83,8 @@ OTHER_TREE = """
 <root BTCPP_format="4"><BehaviorTree ID="Other">
   <Sequence>
     <ComputePathToPose goal="{goal}" path="{path}"/>
-    <Fallback><FollowPath path="{path}"/><Spin server_name="other_spin"/></Fallback>
+    <FollowPath path="{path}"/>
+    <Spin server_name="other_spin"/>
   </Sequence>
 </BehaviorTree></root>
 """

@@ -118,14 +118,7 @@ impl Outbox {
     pub(super) fn release_halts(&mut self, order: HaltOrder, link: &mut dyn Link) -> bool {
         let are_others_sent = order == HaltOrder::AsTicked;
         let is_empty = self.cancels.is_empty() && (self.others.is_empty() || !are_others_sent);
-        // The server may answer a Cancel node before the end of the tick. The goals that the request stops are known then.
-        let requests = self.cancels.iter().filter_map(Outgoing::stopped_starts);
-        let stopped: Vec<Ticket> = requests.flatten().copied().collect();
-        for goal in stopped {
-            let starts = self.others.extract_if(.., |outgoing| outgoing.starts(goal));
-            self.cancels.extend(starts);
-        }
-        send(&mut self.cancels, &mut self.commands, link);
+        self.send_cancels(link);
         if are_others_sent {
             send(&mut self.others, &mut self.commands, link);
         }
@@ -134,11 +127,23 @@ impl Outbox {
 
     /// Sends everything, at the end of the tick.
     pub(super) fn end_tick(&mut self, link: &mut dyn Link) {
-        send(&mut self.cancels, &mut self.commands, link);
+        self.send_cancels(link);
         send(&mut self.others, &mut self.commands, link);
         send(&mut self.readings, &mut self.commands, link);
         // A halt that panicked has no end.
         self.halts = 0;
+    }
+
+    /// Sends the cancels. A goal that the request of a Cancel node stops leaves together with that request: the server may
+    /// answer the request before what leaves later, and the answer would not stop the goal then.
+    fn send_cancels(&mut self, link: &mut dyn Link) {
+        for index in (0..self.cancels.len()).rev() {
+            let stopped = self.cancels[index].stopped_starts();
+            let is_stopped = |outgoing: &mut Outgoing| stopped.iter().any(|goal| outgoing.starts(*goal));
+            let starts: Vec<Outgoing> = self.others.extract_if(.., is_stopped).collect();
+            self.cancels.splice(index + 1..index + 1, starts);
+        }
+        send(&mut self.cancels, &mut self.commands, link);
     }
 }
 
@@ -179,10 +184,10 @@ impl Outgoing {
     }
 
     /// The goals of this tick that the request of a Cancel node stops.
-    fn stopped_starts(&self) -> Option<&Vec<Ticket>> {
+    fn stopped_starts(&self) -> &[Ticket] {
         match self {
-            Self::Command(Command::CancelServer { earlier, .. }) => Some(earlier),
-            _ => None,
+            Self::Command(Command::CancelServer { earlier, .. }) => earlier,
+            _ => &[],
         }
     }
 

@@ -448,9 +448,14 @@ mod tests {
         assert_eq!(order, ["goal to backup", "cancel to backup", "goal to spin"]);
     }
 
-    /// The messages from the tick thread, in order, and the notices for its next tick.
+    /// The messages from the tick thread, in order, the notices for its next tick, and the number of commands of each
+    /// batch.
     #[derive(Clone, Default)]
-    struct Order(Arc<Mutex<Vec<&'static str>>>, Arc<Mutex<Vec<Event>>>);
+    struct Order(
+        Arc<Mutex<Vec<&'static str>>>,
+        Arc<Mutex<Vec<Event>>>,
+        Arc<Mutex<Vec<usize>>>,
+    );
 
     impl Order {
         fn note(&self, what: &'static str) {
@@ -491,6 +496,7 @@ mod tests {
         }
 
         fn submit(&mut self, commands: &mut Vec<Command<Payload>>) {
+            self.2.lock().unwrap().push(commands.len());
             for command in commands.drain(..) {
                 self.note(match command {
                     Command::Start { .. } => "goal",
@@ -614,22 +620,28 @@ mod tests {
         request
     }
 
-    /// The server may answer before that node has ended.
+    /// The server may answer before the next batch.
     #[test]
-    fn g3_a_goal_that_a_cancel_node_stops_leaves_with_its_request_before_a_node_that_may_block() {
-        let link = Order::default();
-        let mut world = World::new(Box::new(link.clone()), Settings::default());
-        let goals = [(); 2].map(|()| {
-            let leaf = Arc::from("leaf");
-            world.start_goal(ServerId(0), &leaf, Payload::new(()), GoalOptions::default())
-        });
-        world.set_requested_earlier(goals[0]);
-        world.cancel_server(ServerId(0), &Arc::from("leaf"), GoalOptions::default());
-        world.release_halts();
+    fn g3_a_goal_that_a_cancel_node_stops_leaves_in_one_batch_with_its_request() {
         let released = ["cancel of all", "goal", "hand-over"];
-        assert_eq!(*link.0.lock().unwrap(), released);
-        world.end_tick(Time::ZERO);
-        assert_eq!(*link.0.lock().unwrap(), [&released[..], &["goal"]].concat());
+        for (is_released, order) in [(true, &released[..]), (false, &released[..2])] {
+            let link = Order::default();
+            let mut world = World::new(Box::new(link.clone()), Settings::default());
+            let goals = [(); 2].map(|()| {
+                let leaf = Arc::from("leaf");
+                world.start_goal(ServerId(0), &leaf, Payload::new(()), GoalOptions::default())
+            });
+            world.set_requested_earlier(goals[1]);
+            world.cancel_server(ServerId(0), &Arc::from("leaf"), GoalOptions::default());
+            if is_released {
+                // A node that may block comes next.
+                world.release_halts();
+                assert_eq!(*link.0.lock().unwrap(), released);
+            }
+            world.end_tick(Time::ZERO);
+            assert_eq!(*link.0.lock().unwrap(), [order, &["goal"]].concat());
+            assert_eq!(*link.2.lock().unwrap(), [2, 1]);
+        }
     }
 
     /// A goal that its server shows canceling before its acceptance has arrived, and the request of a Cancel node that
