@@ -98,6 +98,9 @@ pub(super) struct ServerChecks {
     unsettled_until: Option<Instant>,
     /// The next check of absent servers in a graph that has not changed.
     next_unprompted: Instant,
+    /// The last call of [`ServerChecks::look`], and the end of the time after a pause in which the graph is rebuilt.
+    last_look: Instant,
+    rebuilt_until: Instant,
     publisher_watches: Vec<(Option<Group>, PublisherWatch)>,
     next_publisher_check: CheckTime,
     /// Whether a server may have a goal.
@@ -114,6 +117,8 @@ impl ServerChecks {
             changes: 0,
             unsettled_until: None,
             next_unprompted: now,
+            last_look: now,
+            rebuilt_until: now,
             publisher_watches: Vec::new(),
             next_publisher_check: CheckTime::at(now),
             is_busy: false,
@@ -173,6 +178,10 @@ impl ServerChecks {
 
     /// Makes the checks that are due. [`ServerChecks::report`] reports what they have found.
     pub(super) fn look(&mut self, node: &rcl::Node, now: Instant) -> Found {
+        let pause = now.saturating_duration_since(std::mem::replace(&mut self.last_look, now));
+        if pause > MIN_PAUSE {
+            self.rebuilt_until = now + REBUILDING_TIME;
+        }
         let mut is_due = self.next_check.earliest <= now && !self.watches.is_empty();
         let mut are_publishers_due = self.next_publisher_check.earliest <= now;
         let mut is_checked = false;
@@ -224,7 +233,7 @@ impl ServerChecks {
         self.unsettled_until = self.unsettled_until.filter(|until| now < *until);
         let writers = |topic: &str| writers(node, topic);
         for (_, watch) in &mut self.watches {
-            watch.look(&writers);
+            watch.look(&writers, now < self.rebuilt_until);
         }
         self.next_unprompted = now + unprompted_pause(now.elapsed());
     }
@@ -289,6 +298,12 @@ fn unprompted_pause(check: Duration) -> Duration {
         .clamp(UNPROMPTED_PERIOD, MAX_UNPROMPTED_PERIOD)
 }
 
+/// The process was stopped if the thread, which wakes every 0.5 s, did not wake for this long.
+const MIN_PAUSE: Duration = Duration::from_secs(2);
+/// The time after a pause in which missing endpoints may come back. When a process was stopped for longer than the lease on
+/// others (20 s with Fast DDS), the middleware removes all of them at once when it goes on. It finds them again with their
+/// announcements, which come every 3 s.
+const REBUILDING_TIME: Duration = Duration::from_secs(6);
 /// The graph knows an endpoint before the middleware has matched it with ours, and nothing tells of the match.
 const SETTLING_TIME: Duration = Duration::from_secs(1);
 /// The time after which a check asks again for its turn to read the graph.

@@ -1,6 +1,6 @@
 //! Checks whether the server of some clients is present, and notices when another one takes its place.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::node::Gid;
 
@@ -25,10 +25,11 @@ const MAX_INCOMPLETE: u32 = 50;
 struct ProbeState {
     probe: Probe,
     is_present: bool,
-    /// The endpoints that answered when the server was last found.
-    known: BTreeSet<Gid>,
-    /// Those of them that had not answered when the server before it was found. The others may be of a dead one.
-    live: BTreeSet<Gid>,
+    /// The endpoints that answered when the server was last found, with the number of the finding in which each was new.
+    /// Those with the highest number are live. The others may be of a server that was killed.
+    known: BTreeMap<Gid, u64>,
+    /// The number of times that the server was found.
+    findings: u64,
     /// The last check could not read the graph.
     is_unread: bool,
 }
@@ -47,23 +48,33 @@ impl ProbeState {
     ///
     /// rcl is asked only if no endpoint was found. When the lease on a dead server ends, its endpoints are removed one after
     /// the other, and in between rcl denies the live server as well: it compares their numbers.
-    fn is_unchanged(&mut self, writers: Writers<'_>) -> bool {
+    fn is_unchanged(&mut self, writers: Writers<'_>, is_graph_rebuilt: bool) -> bool {
         if self.known.is_empty() {
             return self.ask();
         }
-        let current = writers(&self.probe.replies);
-        // A graph that cannot be read shows no change.
-        self.is_unread |= current.is_none();
-        current.is_none_or(|current| !current.is_disjoint(&self.live) && current.is_subset(&self.known))
+        let Some(current) = writers(&self.probe.replies) else {
+            // A graph that cannot be read shows no change.
+            self.is_unread = true;
+            return true;
+        };
+        if current.iter().any(|gid| !self.known.contains_key(gid)) {
+            return false;
+        }
+        let live = self.known.values().max();
+        let is_live = current.iter().any(|gid| self.known.get(gid) == live);
+        self.is_unread |= !is_live && is_graph_rebuilt;
+        is_live || is_graph_rebuilt
     }
 
     /// The server was found with these endpoints.
     fn find(&mut self, current: BTreeSet<Gid>) {
-        self.live = current.difference(&self.known).cloned().collect();
-        if self.live.is_empty() {
-            self.live.clone_from(&current);
-        }
-        self.known = current;
+        self.findings += 1;
+        let known = std::mem::take(&mut self.known);
+        let number = |gid: &Gid| known.get(gid).copied().unwrap_or(self.findings);
+        self.known = current
+            .into_iter()
+            .map(|gid| (gid.clone(), number(&gid)))
+            .collect();
     }
 }
 
@@ -94,8 +105,8 @@ impl Watch {
         let state = |probe| ProbeState {
             probe,
             is_present: false,
-            known: BTreeSet::new(),
-            live: BTreeSet::new(),
+            known: BTreeMap::new(),
+            findings: 0,
             is_unread: false,
         };
         Self {
@@ -108,10 +119,14 @@ impl Watch {
     }
 
     /// Checks the server. [`Watch::report`] reports the result, after the messages that have arrived by now are handled.
-    pub(super) fn look(&mut self, writers: Writers<'_>) {
+    ///
+    /// `is_graph_rebuilt`: endpoints that are missing may come back, so a server without them stays present.
+    pub(super) fn look(&mut self, writers: Writers<'_>, is_graph_rebuilt: bool) {
         self.probes.iter_mut().for_each(|probe| probe.is_unread = false);
         self.found = if self.is_present {
-            self.probes.iter_mut().all(|probe| probe.is_unchanged(writers))
+            self.probes
+                .iter_mut()
+                .all(|probe| probe.is_unchanged(writers, is_graph_rebuilt))
         } else {
             self.probes
                 .iter_mut()
@@ -205,6 +220,11 @@ mod tests {
         }
     }
 
+    /// A graph with these endpoints.
+    fn of(endpoints: &[u8]) -> impl Fn(&str) -> Option<BTreeSet<Gid>> {
+        move |_| Some(endpoints.iter().map(|gid| Gid::from([*gid])).collect())
+    }
+
     #[test]
     fn a_check_asks_until_the_first_no() {
         let services: [Service; 3] = Default::default();
@@ -215,7 +235,7 @@ mod tests {
                 service.is_there.store(there, Ordering::Relaxed);
                 service.asked.store(0, Ordering::Relaxed);
             }
-            watch.look(&unknown);
+            watch.look(&unknown, false);
             let asked = |service: &Service| service.asked.load(Ordering::Relaxed);
             (watch.report(), services.iter().map(asked).sum::<usize>())
         };
@@ -253,7 +273,7 @@ mod tests {
                 (!of.is_empty()).then(|| of.iter().map(|gid| Gid::from([*gid])).collect())
             };
             for _ in 0..6 {
-                watch.look(&writers);
+                watch.look(&writers, false);
                 watch.report();
             }
             std::mem::take(&mut *reported.lock().unwrap())
@@ -291,7 +311,7 @@ mod tests {
         service.is_there.store(true, Ordering::Relaxed);
         let mut watch = Watch::new([service.probe("")], |_| {});
         let mut check = |endpoints: &[u8]| {
-            watch.look(&|_| Some(endpoints.iter().map(|gid| Gid::from([*gid])).collect()));
+            watch.look(&of(endpoints), false);
             watch.report()
         };
         assert_eq!(check(&[1, 2]), Some(true));
@@ -299,6 +319,43 @@ mod tests {
         assert_eq!(check(&[1, 2]), None);
         assert_eq!(check(&[2]), None);
         assert_eq!(check(&[]), Some(false));
+    }
+
+    /// Two servers of one name were started, and the second one has ended.
+    #[test]
+    fn g6_the_exit_of_a_server_is_noticed_after_another_one_has_come_and_gone() {
+        let mut check = watched();
+        assert_eq!(check(&[1], &[2]), [true]);
+        assert_eq!(check(&[1, 3], &[2, 4]), [false, true], "the first one was killed");
+        assert_eq!(check(&[1, 3, 5], &[2, 4, 6]), [false, true]);
+        assert_eq!(check(&[1, 3], &[2, 4]), [false, true]);
+        assert_eq!(check(&[1], &[2]), [false, true]);
+    }
+
+    /// A process that was stopped has removed the endpoints of all servers, and finds them again.
+    #[test]
+    fn g6_a_server_stays_present_while_the_graph_is_rebuilt() {
+        let service = Service::default();
+        service.is_there.store(true, Ordering::Relaxed);
+        let mut watch = Watch::new([service.probe("")], |_| {});
+        let mut check = |endpoints: &[u8], is_graph_rebuilt| {
+            watch.look(&of(endpoints), is_graph_rebuilt);
+            (watch.report(), watch.is_undecided())
+        };
+        assert_eq!(check(&[1], false), (Some(true), false));
+        service.is_there.store(false, Ordering::Relaxed);
+        assert_eq!(check(&[], true), (None, true));
+        assert_eq!(check(&[1], true), (None, false));
+        assert_eq!(check(&[1], false), (None, false));
+        assert_eq!(check(&[], true), (None, true));
+        assert_eq!(check(&[], false), (Some(false), false));
+        service.is_there.store(true, Ordering::Relaxed);
+        assert_eq!(check(&[1], true), (Some(true), false));
+        assert_eq!(
+            check(&[1, 2], true),
+            (Some(false), false),
+            "it was started again meanwhile"
+        );
     }
 
     /// An empty list: the graph cannot be read.
@@ -332,7 +389,7 @@ mod tests {
                     .position(|name| *name == topic)?;
                 Some((0..endpoints[index]).map(|gid| Gid::from([gid])).collect())
             };
-            watch.look(&writers);
+            watch.look(&writers, false);
             watch.report()
         };
         assert_eq!(
