@@ -78,6 +78,25 @@ impl CheckTime {
     }
 }
 
+/// Notices that the process was stopped.
+struct Pauses {
+    last_look: Instant,
+    /// The end of the time after a pause in which the middleware finds the others again.
+    rebuilt_until: Instant,
+}
+
+impl Pauses {
+    /// Whether missing endpoints may come back, at a look at this time. A pause within that time does not prolong it: it was
+    /// shorter than the lease.
+    fn is_graph_rebuilt(&mut self, now: Instant) -> bool {
+        let pause = now.saturating_duration_since(std::mem::replace(&mut self.last_look, now));
+        if pause > MIN_PAUSE && now >= self.rebuilt_until {
+            self.rebuilt_until = now + REBUILDING_TIME;
+        }
+        now < self.rebuilt_until
+    }
+}
+
 /// What [`ServerChecks::look`] has found.
 pub(super) struct Found {
     /// There is something to report.
@@ -98,9 +117,7 @@ pub(super) struct ServerChecks {
     unsettled_until: Option<Instant>,
     /// The next check of absent servers in a graph that has not changed.
     next_unprompted: Instant,
-    /// The last call of [`ServerChecks::look`], and the end of the time after a pause in which the graph is rebuilt.
-    last_look: Instant,
-    rebuilt_until: Instant,
+    pauses: Pauses,
     publisher_watches: Vec<(Option<Group>, PublisherWatch)>,
     next_publisher_check: CheckTime,
     /// Whether a server may have a goal.
@@ -117,8 +134,10 @@ impl ServerChecks {
             changes: 0,
             unsettled_until: None,
             next_unprompted: now,
-            last_look: now,
-            rebuilt_until: now,
+            pauses: Pauses {
+                last_look: now,
+                rebuilt_until: now,
+            },
             publisher_watches: Vec::new(),
             next_publisher_check: CheckTime::at(now),
             is_busy: false,
@@ -178,10 +197,7 @@ impl ServerChecks {
 
     /// Makes the checks that are due. [`ServerChecks::report`] reports what they have found.
     pub(super) fn look(&mut self, node: &rcl::Node, now: Instant) -> Found {
-        let pause = now.saturating_duration_since(std::mem::replace(&mut self.last_look, now));
-        if pause > MIN_PAUSE {
-            self.rebuilt_until = now + REBUILDING_TIME;
-        }
+        let is_graph_rebuilt = self.pauses.is_graph_rebuilt(now);
         let mut is_due = self.next_check.earliest <= now && !self.watches.is_empty();
         let mut are_publishers_due = self.next_publisher_check.earliest <= now;
         let mut is_checked = false;
@@ -200,7 +216,7 @@ impl ServerChecks {
         if is_due || are_publishers_due {
             let read = node.read_in_turn(|changes| {
                 if is_due {
-                    self.check_servers(node, changes, now);
+                    self.check_servers(node, changes, now, is_graph_rebuilt);
                     is_checked = true;
                 }
                 if are_publishers_due {
@@ -225,7 +241,7 @@ impl ServerChecks {
         };
     }
 
-    fn check_servers(&mut self, node: &rcl::Node, changes: u64, now: Instant) {
+    fn check_servers(&mut self, node: &rcl::Node, changes: u64, now: Instant, is_graph_rebuilt: bool) {
         if self.has_changed(changes) {
             self.changes = changes;
             self.unsettled_until = Some(now + SETTLING_TIME);
@@ -233,7 +249,7 @@ impl ServerChecks {
         self.unsettled_until = self.unsettled_until.filter(|until| now < *until);
         let writers = |topic: &str| writers(node, topic);
         for (_, watch) in &mut self.watches {
-            watch.look(&writers, now < self.rebuilt_until);
+            watch.look(&writers, is_graph_rebuilt);
         }
         self.next_unprompted = now + unprompted_pause(now.elapsed());
     }
@@ -333,6 +349,26 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
+
+    #[test]
+    fn g6_the_graph_is_rebuilt_for_a_while_after_a_pause() {
+        let start = Instant::now();
+        let mut pauses = Pauses {
+            last_look: start,
+            rebuilt_until: start,
+        };
+        let mut looks = |times: &[f64]| -> Vec<bool> {
+            let at = |time: &f64| start + Duration::from_secs_f64(*time);
+            times
+                .iter()
+                .map(|time| pauses.is_graph_rebuilt(at(time)))
+                .collect()
+        };
+        assert_eq!(looks(&[0.5, 1.0, 3.0]), [false; 3]);
+        assert_eq!(looks(&[26.0, 28.0, 31.5, 32.0]), [true, true, true, false]);
+        let of_short_pauses = [35.0, 38.0, 40.5, 41.0, 43.5];
+        assert_eq!(looks(&of_short_pauses), [true, true, true, false, true]);
+    }
 
     #[test]
     fn g6_an_absent_server_is_looked_for_again_soon_however_long_a_check_has_taken() {
