@@ -25,12 +25,10 @@ const MAX_INCOMPLETE: u32 = 50;
 struct ProbeState {
     probe: Probe,
     is_present: bool,
-    /// The endpoints that answered when the server was last found, with the number of the finding in which each was new.
-    /// Those with the highest number are live. The others may be of a server that was killed.
+    /// The endpoints that answered when the server was last found, in the order in which they were found: a later one has a
+    /// higher number. Those with the highest number are live. The others may be of a server that was killed.
     known: BTreeMap<Gid, u64>,
-    /// The number of times that the server was found.
-    findings: u64,
-    /// The last check could not read the graph.
+    /// The last check could not read the graph, or missed endpoints that may come back.
     is_unread: bool,
 }
 
@@ -68,13 +66,11 @@ impl ProbeState {
 
     /// The server was found with these endpoints.
     fn find(&mut self, current: BTreeSet<Gid>) {
-        self.findings += 1;
         let known = std::mem::take(&mut self.known);
-        let number = |gid: &Gid| known.get(gid).copied().unwrap_or(self.findings);
-        self.known = current
-            .into_iter()
-            .map(|gid| (gid.clone(), number(&gid)))
-            .collect();
+        let next = known.values().max().map_or(0, |last| last + 1);
+        let number = |gid: &Gid| known.get(gid).copied().unwrap_or(next);
+        let numbered = current.into_iter().map(|gid| (gid.clone(), number(&gid)));
+        self.known = numbered.collect();
     }
 }
 
@@ -106,7 +102,6 @@ impl Watch {
             probe,
             is_present: false,
             known: BTreeMap::new(),
-            findings: 0,
             is_unread: false,
         };
         Self {
@@ -220,9 +215,8 @@ mod tests {
         }
     }
 
-    /// A graph with these endpoints.
-    fn of(endpoints: &[u8]) -> impl Fn(&str) -> Option<BTreeSet<Gid>> {
-        move |_| Some(endpoints.iter().map(|gid| Gid::from([*gid])).collect())
+    fn gids(endpoints: &[u8]) -> BTreeSet<Gid> {
+        endpoints.iter().map(|gid| Gid::from([*gid])).collect()
     }
 
     #[test]
@@ -270,7 +264,7 @@ mod tests {
         move |goal: &[u8], result: &[u8]| {
             let writers = |topic: &str| {
                 let of = if topic == "goal" { goal } else { result };
-                (!of.is_empty()).then(|| of.iter().map(|gid| Gid::from([*gid])).collect())
+                (!of.is_empty()).then(|| gids(of))
             };
             for _ in 0..6 {
                 watch.look(&writers, false);
@@ -311,7 +305,7 @@ mod tests {
         service.is_there.store(true, Ordering::Relaxed);
         let mut watch = Watch::new([service.probe("")], |_| {});
         let mut check = |endpoints: &[u8]| {
-            watch.look(&of(endpoints), false);
+            watch.look(&|_| Some(gids(endpoints)), false);
             watch.report()
         };
         assert_eq!(check(&[1, 2]), Some(true));
@@ -339,7 +333,7 @@ mod tests {
         service.is_there.store(true, Ordering::Relaxed);
         let mut watch = Watch::new([service.probe("")], |_| {});
         let mut check = |endpoints: &[u8], is_graph_rebuilt| {
-            watch.look(&of(endpoints), is_graph_rebuilt);
+            watch.look(&|_| Some(gids(endpoints)), is_graph_rebuilt);
             (watch.report(), watch.is_undecided())
         };
         assert_eq!(check(&[1], false), (Some(true), false));
