@@ -134,14 +134,16 @@ impl Outbox {
         self.halts = 0;
     }
 
-    /// Sends the cancels. A goal that the request of a Cancel node stops leaves together with that request: the server may
-    /// answer the request before what leaves later, and the answer would not stop the goal then.
+    /// Sends the cancels. A goal that the request of a Cancel node stops leaves together with the first such request: the
+    /// server may answer the request before what leaves later, and the answer would not stop the goal then.
     fn send_cancels(&mut self, link: &mut dyn Link) {
-        for index in (0..self.cancels.len()).rev() {
-            let stopped = self.cancels[index].stopped_starts();
+        let mut next = 0;
+        while let Some(cancel) = self.cancels.get(next) {
+            next += 1;
+            let stopped = cancel.stopped_starts();
             let is_stopped = |outgoing: &mut Outgoing| stopped.iter().any(|goal| outgoing.starts(*goal));
             let starts: Vec<Outgoing> = self.others.extract_if(.., is_stopped).collect();
-            self.cancels.splice(index + 1..index + 1, starts);
+            self.cancels.splice(next..next, starts);
         }
         send(&mut self.cancels, &mut self.commands, link);
     }

@@ -644,6 +644,25 @@ mod tests {
         }
     }
 
+    /// A message that a leaf publishes in its halt ends a batch.
+    #[test]
+    fn g3_a_goal_that_two_cancel_nodes_stop_leaves_in_one_batch_with_the_first_request() {
+        let link = Order::default();
+        let mut world = World::new(Box::new(link.clone()), Settings::default());
+        let (leaf, server) = (Arc::from("leaf"), ServerId(0));
+        let goal = world.start_goal(server, &leaf, Payload::new(()), GoalOptions::default());
+        world.set_requested_earlier(goal);
+        world.cancel_server(server, &leaf, GoalOptions::default());
+        world.begin_halt();
+        world.publish(TopicId(0), Payload::new(()));
+        world.end_halt();
+        world.cancel_server(server, &leaf, GoalOptions::default());
+        world.end_tick(Time::ZERO);
+        let sent = ["cancel of all", "goal", "message", "cancel of all"];
+        assert_eq!(*link.0.lock().unwrap(), sent);
+        assert_eq!(*link.2.lock().unwrap(), [2, 1]);
+    }
+
     /// A goal that its server shows canceling before its acceptance has arrived, and the request of a Cancel node that
     /// may be halted before its answer. Returns the words of the failure that ends the navigation after the request has
     /// ended with an outcome.
