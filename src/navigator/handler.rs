@@ -20,7 +20,7 @@ pub(crate) struct Handler<A> {
     action: PhantomData<fn(A)>,
 }
 
-impl<A> Handler<A> {
+impl<A: NavigateAction> Handler<A> {
     pub(crate) fn new(navigator: &Handle, sender: &GoalTrackerHandle, max_poses: usize) -> Self {
         Self {
             navigator: navigator.clone(),
@@ -29,6 +29,21 @@ impl<A> Handler<A> {
             has_warned: false,
             action: PhantomData,
         }
+    }
+
+    /// Why a goal is aborted instead of started.
+    fn fault(&self, request: &GoalRequest<A>) -> Option<String> {
+        let of_text = request
+            .fault()
+            .map(|fault| format!("{fault}: send text in UTF-8"));
+        let (count, max) = (A::pose_count(request.goal()), self.max_poses);
+        of_text.or_else(|| {
+            (count > max).then(|| {
+                format!(
+                    "the goal has {count} poses, more than max_goal_poses ({max}): send fewer, or raise max_goal_poses"
+                )
+            })
+        })
     }
 }
 
@@ -41,53 +56,40 @@ where
             tracing::warn!("{}: goal rejected: the node is not active", A::KIND.action());
             return;
         };
-        let fault = request
-            .fault()
-            .map(|fault| format!("{fault}: send text in UTF-8"));
-        // Before the client learns of the acceptance: an update that it sends then counts.
-        let accepted = self.sender.clock().steady();
-        let goal = match request.execute() {
-            Ok(goal) => goal,
-            Err(TableError::TooMany) => {
-                if !std::mem::replace(&mut self.has_warned, true) {
-                    tracing::warn!(
-                        "{}: goals are rejected: {}",
-                        A::KIND.action(),
-                        TableError::TooMany
-                    );
-                }
-                return;
-            }
-            Err(_) => return,
-        };
-        self.has_warned = false;
-        let wanted = Arc::clone(goal.goal());
-        let sender = self.sender.clone();
-        let count = A::pose_count(&wanted);
-        let fault = fault.or_else(|| {
-            let max = self.max_poses;
-            (count > max).then(|| {
-                format!(
-                    "the goal has {count} poses, more than max_goal_poses ({max}): send fewer, or raise max_goal_poses"
-                )
-            })
-        });
+        let wanted = Arc::clone(request.goal());
+        let fault = self.fault(&request);
         let poses = if fault.is_some() {
             Vec::new()
         } else {
             A::poses(&wanted)
         };
-        let goal = Request {
-            kind: A::KIND,
-            poses,
-            tree: RequestedTree::Named(A::tree(&wanted).to_owned()),
-            accepted,
-            run_accepted: accepted,
-            client: Box::new(WireGoal { goal, sender }),
-        };
-        match fault {
-            Some(reason) => goal.refuse_now(NavigationError::Unknown, &reason),
-            None => permit.submit(goal),
+        let sender = self.sender.clone();
+        // Before the client learns of the acceptance: an update that it sends then counts.
+        let accepted = self.sender.clock().steady();
+        let executed = request.execute(|goal| {
+            let goal = Request {
+                kind: A::KIND,
+                poses,
+                tree: RequestedTree::Named(A::tree(&wanted).to_owned()),
+                accepted,
+                run_accepted: accepted,
+                client: Box::new(WireGoal { goal, sender }),
+            };
+            match fault {
+                Some(reason) => goal.refuse_now(NavigationError::Unknown, &reason),
+                None => permit.submit(goal),
+            }
+        });
+        match executed {
+            Ok(()) => self.has_warned = false,
+            Err(TableError::TooMany) if !std::mem::replace(&mut self.has_warned, true) => {
+                tracing::warn!(
+                    "{}: goals are rejected: {}",
+                    A::KIND.action(),
+                    TableError::TooMany
+                );
+            }
+            Err(_) => {}
         }
     }
 

@@ -272,7 +272,9 @@ impl ActionHandler<Spin> for SpinHandler {
         // Another thread decides, as in a server whose decision is slow.
         if yaw == 1.0 {
             std::thread::spawn(move || {
-                let goal = request.execute().unwrap();
+                let mut started = None;
+                request.execute(|goal| started = Some(goal)).unwrap();
+                let goal = started.unwrap();
                 for angular_distance_traveled in [0.5, 1.0] {
                     goal.feedback(&SpinFeedback {
                         angular_distance_traveled,
@@ -290,10 +292,12 @@ impl ActionHandler<Spin> for SpinHandler {
             });
             return;
         }
-        let goal = request.execute().unwrap();
-        if yaw == 2.0 {
-            self.goals.push(goal);
-        }
+        let keep = |goal| {
+            if yaw == 2.0 {
+                self.goals.push(goal);
+            }
+        };
+        request.execute(keep).unwrap();
     }
 
     fn cancel(&mut self, id: navtree::goal::GoalId) {

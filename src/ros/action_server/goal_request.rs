@@ -41,37 +41,34 @@ impl<A: ServedAction> GoalRequest<A> {
         self.fault.as_deref()
     }
 
-    /// Accepts the goal and answers the client. Its status is ACCEPTED until [`ServerGoal::execute`].
+    /// Accepts the goal, answers the client and starts the execution: the status becomes EXECUTING. `start` gets the goal
+    /// before that status is published, so the work does not wait for the message.
+    ///
+    /// # Errors
+    /// [`TableError::Duplicate`], [`TableError::TooMany`]: the goal was rejected. [`TableError::Over`]: another thread has
+    /// ended it.
+    pub fn execute(self, start: impl FnOnce(ServerGoal<A>)) -> Result<(), TableError> {
+        let (goal, answer) = self.take()?;
+        let server = Arc::clone(&goal.inner.server);
+        let executed = server.table().execute(goal.id());
+        answer.send();
+        if executed.is_ok() {
+            start(goal);
+        }
+        server.publish_status();
+        executed
+    }
+
+    /// Accepts the goal. Its status is ACCEPTED until [`ServerGoal::execute`]. The client is answered by the returned
+    /// [`Acceptance`]. For simulated faults.
     ///
     /// # Errors
     /// [`TableError::Duplicate`], [`TableError::TooMany`]: the goal was rejected.
-    pub fn accept(self) -> Result<ServerGoal<A>, TableError> {
-        let (goal, answer) = self.take()?;
-        answer.send();
-        goal.inner.server.publish_status();
-        Ok(goal)
-    }
-
-    /// Like [`GoalRequest::accept`], but the client is answered only by the returned [`Acceptance`]. For simulated
-    /// faults.
-    ///
-    /// # Errors
-    /// As [`GoalRequest::accept`].
     pub fn take(mut self) -> Result<(ServerGoal<A>, Acceptance<A>), TableError> {
         // On an error, the drop of `self` rejects the goal.
         let (goal, stamp) = self.server.accept(self.id, Arc::clone(&self.goal))?;
         let reply = self.reply.take();
         Ok((goal, Acceptance { reply, stamp }))
-    }
-
-    /// [`GoalRequest::accept`] and [`ServerGoal::execute`].
-    ///
-    /// # Errors
-    /// As [`GoalRequest::accept`].
-    pub fn execute(self) -> Result<ServerGoal<A>, TableError> {
-        let goal = self.accept()?;
-        goal.execute()?;
-        Ok(goal)
     }
 
     /// Rejects the goal, like dropping it.

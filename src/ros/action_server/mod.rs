@@ -42,7 +42,8 @@ pub trait ActionHandler<A: ServedAction>: Send + 'static {
         CancelDecision::Accept
     }
 
-    /// A cancel was accepted and answered, and the goal's status is CANCELING. End the goal as soon as it has stopped.
+    /// A cancel was accepted and answered, and the goal's status is CANCELING. End the goal as soon as it has stopped. Its
+    /// status is published afterwards.
     fn cancel(&mut self, goal: GoalId);
 
     /// Whether to answer a request for a goal's result. For simulated faults.
@@ -274,12 +275,14 @@ impl<A: ServedAction> Shared<A> {
             };
             answers::answer(reply, response);
         }
-        if !answer.canceling.is_empty() {
-            self.publish_status();
+        if answer.canceling.is_empty() {
+            return;
         }
+        // The status comes last: the robot drives until the goal is cancelled, and does not wait for a message.
         for (goal, _) in answer.canceling {
             handler.cancel(goal);
         }
+        self.publish_status();
     }
 
     fn result(
