@@ -86,11 +86,12 @@ struct Pauses {
 }
 
 impl Pauses {
-    /// Whether missing endpoints may come back, at a look at this time. A pause within that time does not prolong it: it was
-    /// shorter than the lease.
+    /// Whether missing endpoints may come back, at a look at this time. A short pause that begins within that time does not
+    /// prolong it: a process that is stopped again and again would never report a missing server.
     fn is_graph_rebuilt(&mut self, now: Instant) -> bool {
-        let pause = now.saturating_duration_since(std::mem::replace(&mut self.last_look, now));
-        if pause > MIN_PAUSE && now >= self.rebuilt_until {
+        let began = std::mem::replace(&mut self.last_look, now);
+        let pause = now.saturating_duration_since(began);
+        if pause > REBUILDING_TIME || pause > MIN_PAUSE && began >= self.rebuilt_until {
             self.rebuilt_until = now + REBUILDING_TIME;
         }
         now < self.rebuilt_until
@@ -368,6 +369,8 @@ mod tests {
         assert_eq!(looks(&[26.0, 28.0, 31.5, 32.0]), [true, true, true, false]);
         let of_short_pauses = [35.0, 38.0, 40.5, 41.0, 43.5];
         assert_eq!(looks(&of_short_pauses), [true, true, true, false, true]);
+        assert_eq!(looks(&[47.0, 50.0]), [true, false], "it begins before 49.5");
+        assert_eq!(looks(&[60.0, 72.0, 77.5]), [true; 3], "they are long");
     }
 
     #[test]
