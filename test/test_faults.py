@@ -165,6 +165,30 @@ def test_g3_answers_of_a_second_server_end_no_goal_of_the_first(stack_factory, r
         graph.close()
 
 
+def test_g3_goal_that_a_second_server_begins_after_its_end_is_cancelled(stack_factory, ros_domain):
+    stack = stack_factory()
+    first = stack.robot.controller
+    first.behaviour.duration = None
+    graph = Graph(ros_domain, "second")
+    second = Server(graph, "follow_path", Behaviour(duration=None, accept_delay=1.0))
+
+    def are_both_asked():
+        goal = stack.navigation.send(1.0, 0.0)
+        wait_for(first.executing, PATIENCE, "the first controller to execute")
+        goal.cancel()
+        assert goal.result()[0] == "CANCELED"
+        return second.seen("requested")
+
+    try:
+        wait_for(are_both_asked, PATIENCE, "the node to find the second controller")
+        wait_for(lambda: second.seen("accepted"), PATIENCE, "the second controller to begin")
+        wait_for(lambda: not second.executing(), PATIENCE, lambda: f"the robot to stop:\n{stack.node.output}")
+        assert second.seen("ended")
+    finally:
+        second.destroy()
+        graph.close()
+
+
 def drive_for_six_seconds(stack):
     """Sends a goal and waits for six seconds of feedback, or for its end. After a server was lost or found the node
     searches for servers more often for five seconds."""

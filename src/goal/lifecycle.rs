@@ -197,6 +197,7 @@ cancelled. If a node was killed, its guardian cancels its goals first: see [guar
 | | its acceptance arrives | Canceling | `AcceptedAfterGivingUp` |
 | | its server is back | Canceling; CancelPending if its acceptance is not known | `RetriedAfterGivingUp` |
 | | one of several servers denied it, and a status list lacks it | Canceling | `RetriedAfterGivingUp` |
+| of this run, and a list has shown its end: another server with the same name executes it, too | a status list shows it accepted or executing | Canceling | `ActiveAfterEnd` |
 | of an earlier run of this node on this robot, with `stop_goals_of_earlier_run` | one of the first status lists of its server shows it active (see below) | Canceling | `Adopted` |
 | of another client | never | | |
 
@@ -373,8 +374,9 @@ request is sent at once, for a server that continues, and another one when the s
 name, navtree takes the first answer to a request, and does not know which server sent it. That server may not know the goal
 (*unknown to one of several*). Then the next goal may start, and the old goal counts as stopped for the result of a
 navigation. But navtree continues to cancel the old goal, because the other server may execute it. navtree ignores an answer
-that there is no result. If both servers are alive, both may execute the goal, and the first end that is reported counts; if
-the wrong server is always the first to answer, the leaf gets `ResultLost`. So end one of them.
+that there is no result. If both servers are alive, both may execute the goal, and the first end that is reported counts. If a
+later list shows the goal accepted or executing, navtree cancels it. No list shows this if the other server began before that
+end. If the wrong server is always the first to answer, the leaf gets `ResultLost`. So end one of them.
 
 ```mermaid
 stateDiagram-v2

@@ -34,6 +34,9 @@ pub enum IncidentKind {
     AcceptedAfterGivingUp,
     /// The server's status list shows a goal that had been given up; it is being cancelled.
     FoundAfterGivingUp,
+    /// A status list shows a goal active whose end an earlier list has shown: another server with the same name executes it,
+    /// too. It is being cancelled.
+    ActiveAfterEnd,
     /// The server of a goal that had been given up is back, or shows a list without a goal that one of several servers denied;
     /// the goal is cancelled in case it is executing.
     RetriedAfterGivingUp,
@@ -93,6 +96,7 @@ impl IncidentKind {
             Self::AcceptTimedOut
             | Self::AcceptedAfterGivingUp
             | Self::FoundAfterGivingUp
+            | Self::ActiveAfterEnd
             | Self::CancelRefused
             | Self::NotPreempted
             | Self::NotStoppedInTime
@@ -114,6 +118,9 @@ impl fmt::Display for IncidentKind {
             Self::AcceptedLate => "goal accepted after its leaf had ended; cancelling it",
             Self::AcceptedAfterGivingUp => "goal accepted after it was given up; cancelling it",
             Self::FoundAfterGivingUp => "goal still active after it was given up; cancelling it",
+            Self::ActiveAfterEnd => {
+                "goal ended, and another server with the same name executes it; cancelling it"
+            }
             Self::RetriedAfterGivingUp => "goal that was given up may still be executing; cancelling it again",
             Self::Adopted => "goal left by an earlier run of this node; cancelling it",
             Self::CancelRefused => "server rejected the cancel; sending it again",

@@ -22,18 +22,25 @@ impl<P> GoalTracker<P> {
         for (goal, status) in goals {
             if let Some(entry) = self.goals.get_mut(goal) {
                 entry.seen = true;
+                entry.is_end_listed |= !status.is_active();
                 self.apply(*goal, GoalEvent::Status(*status), None, now, out);
             } else if !status.is_active() {
                 self.forget_lost(*goal);
+                if let Some(ended) = self.ended_goal(*goal) {
+                    ended.is_listed = true;
+                }
             } else if self.ids.is_own(*goal) || self.is_lost(*goal) {
-                // The goal was given up, with or without its acceptance and its server. A list that was sent before the
-                // goal's end shows it too.
-                if self.has_ended(*goal) {
-                    if *status == GoalStatus::Canceling {
-                        self.ended_goal_is_canceling(*goal, now, out);
-                    }
+                let is_listed = self.ended_goal(*goal).map(|ended| ended.is_listed);
+                if is_listed.is_some() && *status == GoalStatus::Canceling {
+                    self.ended_goal_is_canceling(*goal, now, out);
                 } else if self.room_for_adopted() > 0 {
-                    self.adopt(server, *goal, IncidentKind::FoundAfterGivingUp, now, out);
+                    match is_listed {
+                        Some(true) => self.adopt(server, *goal, IncidentKind::ActiveAfterEnd, now, out),
+                        // The list may have been sent before the goal's end.
+                        Some(false) => {}
+                        // The goal was given up, with or without its acceptance and its server.
+                        None => self.adopt(server, *goal, IncidentKind::FoundAfterGivingUp, now, out),
+                    }
                 }
             } else if self.ids.is_predecessor(*goal) {
                 left.push(*goal);
@@ -143,14 +150,17 @@ impl<P> GoalTracker<P> {
             }
             _ => Found::Noted,
         };
-        let cancels = lost.as_ref().map_or(0, |lost| lost.cancels);
+        let (started_by, leaf, cancels) = match (lost, self.forget_ended(goal)) {
+            (Some(lost), _) => (lost.started_by, lost.leaf, lost.cancels),
+            (None, Some(ended)) => (ended.started_by, ended.leaf, ended.cancels),
+            (None, None) => (None, Arc::from(""), 0),
+        };
         let mut adopted = ActionGoal::adopted(self.options, found, cancels, now, &mut steps);
         if let Some(deadline) = self.shut_down {
             adopted.on(GoalEvent::ShutDown { deadline }, now, &mut steps);
         }
         let order = self.next_order();
         self.counters.adopted += u64::from(found != Found::Perhaps);
-        let started_by = lost.as_ref().and_then(|lost| lost.started_by);
         self.goals.insert(
             goal,
             Entry {
@@ -158,11 +168,12 @@ impl<P> GoalTracker<P> {
                 server,
                 ticket: None,
                 started_by,
-                leaf: lost.map_or_else(|| Arc::from(""), |lost| lost.leaf),
+                leaf,
                 goal: adopted,
                 payload: None,
                 halted: None,
                 seen: false,
+                is_end_listed: false,
                 lost: None,
             },
         );
@@ -569,6 +580,36 @@ mod tests {
         rig.status(&[(goal, GoalStatus::Executing)]);
         assert_eq!(rig.take_effects(), NOTHING);
         rig.assert_idle();
+    }
+
+    /// The first server has ended the goal when the second one accepts it.
+    #[test]
+    fn g3_a_goal_that_a_second_server_begins_after_the_end_is_cancelled() {
+        let listed_first = |rig: &mut Rig, goal| {
+            rig.status(&[(goal, GoalStatus::Aborted)]);
+            rig.result(goal, TerminalStatus::Aborted);
+        };
+        let listed_last = |rig: &mut Rig, goal| {
+            rig.result(goal, TerminalStatus::Aborted);
+            // It was sent before the end.
+            rig.status(&[(goal, GoalStatus::Executing)]);
+            rig.status(&[(goal, GoalStatus::Aborted)]);
+        };
+        for end in [listed_first, listed_last] {
+            let mut rig = Rig::new();
+            let (_, goal) = rig.start_accepted(7);
+            end(&mut rig, goal);
+            rig.assert_idle();
+            rig.effects.clear();
+            for cancel in ["cancel #65537", "cancel #131073"] {
+                rig.status(&[(goal, GoalStatus::Executing)]);
+                assert_eq!(rig.take_effects(), ["ActiveAfterEnd", cancel]);
+                assert_eq!(rig.goal_tracker.live_goals()[0].leaf.as_ref(), "tree/leaf");
+                rig.status(&[(goal, GoalStatus::Canceled)]);
+                rig.assert_idle();
+                rig.effects.clear();
+            }
+        }
     }
 
     #[test]

@@ -203,15 +203,25 @@ impl<P> GoalTracker<P> {
     /// A status list shows a goal as canceling that has ended: its result has overtaken the list, and another client has
     /// cancelled the goal.
     pub(super) fn ended_goal_is_canceling(&mut self, goal: GoalId, now: Time, out: &mut Vec<Effect<P>>) {
-        let ended = self.ended.iter_mut().find(|ended| ended.goal == goal);
+        let ended = self.ended_goal(goal);
         if ended.is_some_and(|ended| std::mem::take(&mut ended.may_hide_cancel)) {
             self.tell_canceling(goal, now, out);
         }
     }
 
+    /// A goal that ended recently.
+    pub(super) fn ended_goal(&mut self, goal: GoalId) -> Option<&mut Ended> {
+        self.ended.iter_mut().find(|ended| ended.goal == goal)
+    }
+
     /// Whether a goal is one of those that ended recently.
     pub(super) fn has_ended(&self, goal: GoalId) -> bool {
         self.ended.iter().any(|ended| ended.goal == goal)
+    }
+
+    pub(super) fn forget_ended(&mut self, goal: GoalId) -> Option<Ended> {
+        let index = self.ended.iter().position(|ended| ended.goal == goal)?;
+        self.ended.remove(index)
     }
 
     /// The activation that started a goal, while the goal is remembered.
@@ -268,7 +278,10 @@ impl<P> GoalTracker<P> {
             self.ended.push_back(Ended {
                 goal,
                 started_by: entry.started_by,
+                leaf: entry.leaf,
+                cancels: entry.goal.cancels(),
                 may_hide_cancel: entry.goal.may_hide_cancel(),
+                is_listed: entry.is_end_listed,
             });
             if self.ended.len() > ENDED_REMEMBERED {
                 self.ended.pop_front();

@@ -79,6 +79,8 @@ struct Entry<P> {
     halted: Option<HaltReason>,
     /// Whether the status topic has shown it. Only then its absence from a list is significant.
     seen: bool,
+    /// See [`Ended::is_listed`].
+    is_end_listed: bool,
     /// The reason, if it was given up before a proof of its end.
     lost: Option<IncidentKind>,
 }
@@ -89,8 +91,14 @@ struct Ended {
     goal: GoalId,
     /// The activation that started it.
     started_by: Option<Ticket>,
+    leaf: Arc<str>,
+    /// The number of its last cancel.
+    cancels: u32,
     /// Whether a cancel of another client, which nothing has shown before, may become known.
     may_hide_cancel: bool,
+    /// Whether a status list has shown the end. If a later one shows the goal active, another server with the same name
+    /// executes it, too. An earlier one may arrive after the result.
+    is_listed: bool,
 }
 
 /// Maximum number of remembered lost goals. A goal beyond it is stopped when its server shows it.

@@ -31,6 +31,7 @@ impl<P> GoalTracker<P> {
                 payload: Some(payload),
                 halted: None,
                 seen: false,
+                is_end_listed: false,
                 lost: None,
             },
         );
