@@ -376,7 +376,8 @@ name, navtree takes the first answer to a request, and does not know which serve
 navigation. But navtree continues to cancel the old goal, because the other server may execute it. navtree ignores an answer
 that there is no result. If both servers are alive, both may execute the goal, and the first end that is reported counts. If a
 later list shows the goal accepted or executing, navtree cancels it. No list shows this if the other server began before that
-end. If the wrong server is always the first to answer, the leaf gets `ResultLost`. So end one of them.
+end. If one of them has ended the goal when the cancel of navtree arrives, and the other one cancels it, the navigation may end
+with the reason that another client cancelled the goal. If the wrong server is always the first to answer, the leaf gets `ResultLost`. So end one of them.
 
 ```mermaid
 stateDiagram-v2

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Entry, GoalTracker, Lost};
+use super::{Entry, GoalTracker, ListedEnd, Lost};
 use crate::bt::Time;
 use crate::goal::{ActionGoal, Effect, Found, GoalEvent, GoalId, GoalStatus, IncidentKind, ServerId};
 
@@ -22,25 +22,21 @@ impl<P> GoalTracker<P> {
         for (goal, status) in goals {
             if let Some(entry) = self.goals.get_mut(goal) {
                 entry.seen = true;
-                entry.is_end_listed |= !status.is_active();
+                entry.listed_end.see(*status);
                 self.apply(*goal, GoalEvent::Status(*status), None, now, out);
+            } else if let Some(ended) = self.ended_goal(*goal) {
+                ended.listed_end.see(*status);
+                if *status == GoalStatus::Canceling {
+                    self.ended_goal_is_canceling(*goal, now, out);
+                } else if ended.listed_end == ListedEnd::ActiveAgain {
+                    self.adopt_active_again(server, *goal, now, out);
+                }
             } else if !status.is_active() {
                 self.forget_lost(*goal);
-                if let Some(ended) = self.ended_goal(*goal) {
-                    ended.is_listed = true;
-                }
             } else if self.ids.is_own(*goal) || self.is_lost(*goal) {
-                let is_listed = self.ended_goal(*goal).map(|ended| ended.is_listed);
-                if is_listed.is_some() && *status == GoalStatus::Canceling {
-                    self.ended_goal_is_canceling(*goal, now, out);
-                } else if self.room_for_adopted() > 0 {
-                    match is_listed {
-                        Some(true) => self.adopt(server, *goal, IncidentKind::ActiveAfterEnd, now, out),
-                        // The list may have been sent before the goal's end.
-                        Some(false) => {}
-                        // The goal was given up, with or without its acceptance and its server.
-                        None => self.adopt(server, *goal, IncidentKind::FoundAfterGivingUp, now, out),
-                    }
+                // The goal was given up, with or without its acceptance and its server.
+                if self.room_for_adopted() > 0 {
+                    self.adopt(server, *goal, IncidentKind::FoundAfterGivingUp, now, out);
                 }
             } else if self.ids.is_predecessor(*goal) {
                 left.push(*goal);
@@ -98,6 +94,19 @@ impl<P> GoalTracker<P> {
         due.truncate(self.room_for_adopted());
         for (server, goal) in due {
             self.adopt(server, goal, IncidentKind::Adopted, now, out);
+        }
+    }
+
+    /// Cancels a goal that another server with the same name executes after its end.
+    pub(super) fn adopt_active_again(
+        &mut self,
+        server: ServerId,
+        goal: GoalId,
+        now: Time,
+        out: &mut Vec<Effect<P>>,
+    ) {
+        if self.room_for_adopted() > 0 {
+            self.adopt(server, goal, IncidentKind::ActiveAfterEnd, now, out);
         }
     }
 
@@ -173,7 +182,7 @@ impl<P> GoalTracker<P> {
                 payload: None,
                 halted: None,
                 seen: false,
-                is_end_listed: false,
+                listed_end: ListedEnd::default(),
                 lost: None,
             },
         );
@@ -585,31 +594,39 @@ mod tests {
     /// The first server has ended the goal when the second one accepts it.
     #[test]
     fn g3_a_goal_that_a_second_server_begins_after_the_end_is_cancelled() {
-        let listed_first = |rig: &mut Rig, goal| {
-            rig.status(&[(goal, GoalStatus::Aborted)]);
-            rig.result(goal, TerminalStatus::Aborted);
-        };
-        let listed_last = |rig: &mut Rig, goal| {
-            rig.result(goal, TerminalStatus::Aborted);
-            // It was sent before the end.
-            rig.status(&[(goal, GoalStatus::Executing)]);
-            rig.status(&[(goal, GoalStatus::Aborted)]);
-        };
-        for end in [listed_first, listed_last] {
+        let listed = |status| move |rig: &mut Rig, goal| rig.status(&[(goal, status)]);
+        let (begun, over) = (listed(GoalStatus::Executing), listed(GoalStatus::Aborted));
+        let result = |rig: &mut Rig, goal| rig.result(goal, TerminalStatus::Aborted);
+        // What arrives until then. The first list of the second case was sent before the end.
+        let orders: [[&dyn Fn(&mut Rig, GoalId); 4]; 3] = [
+            [&over, &result, &begun, &begun],
+            [&result, &begun, &over, &begun],
+            [&over, &begun, &begun, &result],
+        ];
+        for order in orders {
             let mut rig = Rig::new();
             let (_, goal) = rig.start_accepted(7);
-            end(&mut rig, goal);
+            order.iter().for_each(|event| event(&mut rig, goal));
+            let effects = rig.take_effects().join(", ");
+            assert!(effects.contains("ActiveAfterEnd, cancel #65537"), "{effects}");
+            assert_eq!(rig.goal_tracker.live_goals()[0].leaf.as_ref(), "tree/leaf");
+            over(&mut rig, goal);
             rig.assert_idle();
-            rig.effects.clear();
-            for cancel in ["cancel #65537", "cancel #131073"] {
-                rig.status(&[(goal, GoalStatus::Executing)]);
-                assert_eq!(rig.take_effects(), ["ActiveAfterEnd", cancel]);
-                assert_eq!(rig.goal_tracker.live_goals()[0].leaf.as_ref(), "tree/leaf");
-                rig.status(&[(goal, GoalStatus::Canceled)]);
-                rig.assert_idle();
-                rig.effects.clear();
-            }
+            begun(&mut rig, goal);
+            assert_eq!(rig.take_effects(), ["ActiveAfterEnd", "cancel #131073"]);
         }
+    }
+
+    #[test]
+    fn g3_a_goal_that_a_second_server_begins_before_the_answer_to_a_cancel_is_cancelled() {
+        let mut rig = Rig::new();
+        let (ticket, goal) = rig.start_accepted(7);
+        rig.halt(ticket);
+        rig.status(&[(goal, GoalStatus::Canceled)]);
+        rig.status(&[(goal, GoalStatus::Executing)]);
+        rig.effects.clear();
+        rig.cancel_answer(goal, 1, CancelCode::None);
+        assert_eq!(rig.take_effects(), ["ActiveAfterEnd", "cancel #65537"]);
     }
 
     #[test]

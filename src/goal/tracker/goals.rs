@@ -1,6 +1,6 @@
 //! Events for the state machines of goals, and the execution of their steps.
 
-use super::{ENDED_REMEMBERED, Ended, GoalTracker, LOST_REMEMBERED, Lost};
+use super::{ENDED_REMEMBERED, Ended, GoalTracker, LOST_REMEMBERED, ListedEnd, Lost};
 use crate::bt::Time;
 use crate::goal::{
     CallPhase, CancelTag, Effect, GoalEvent, GoalId, GoalIncident, IncidentKind, Notice, Outcome,
@@ -234,7 +234,8 @@ impl<P> GoalTracker<P> {
         }
     }
 
-    pub(super) fn drop_ended(&mut self, out: &mut Vec<Effect<P>>) {
+    pub(super) fn drop_ended(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
+        let mut active_again = Vec::new();
         for goal in self.goals_in_order(|entry| entry.goal.phase() == Phase::Ended) {
             let Some(entry) = self.goals.remove(&goal) else {
                 continue;
@@ -281,11 +282,17 @@ impl<P> GoalTracker<P> {
                 leaf: entry.leaf,
                 cancels: entry.goal.cancels(),
                 may_hide_cancel: entry.goal.may_hide_cancel(),
-                is_listed: entry.is_end_listed,
+                listed_end: entry.listed_end,
             });
             if self.ended.len() > ENDED_REMEMBERED {
                 self.ended.pop_front();
             }
+            if entry.listed_end == ListedEnd::ActiveAgain {
+                active_again.push((entry.server, goal));
+            }
+        }
+        for (server, goal) in active_again {
+            self.adopt_active_again(server, goal, now, out);
         }
         self.calls.retain(|_, call| call.call.phase() != CallPhase::Ended);
     }

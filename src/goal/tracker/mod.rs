@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::{
     ActionGoal, CallEvent, CancelTag, Command, Effect, GoalEvent, GoalId, GoalIds, GoalIncident, GoalOptions,
-    IncidentKind, LinkId, Notice, Outcome, Phase, ServerId, ServiceCall, Ticket, WireEvent,
+    GoalStatus, IncidentKind, LinkId, Notice, Outcome, Phase, ServerId, ServiceCall, Ticket, WireEvent,
 };
 use crate::bt::{HaltReason, Time};
 use adoption::Adoption;
@@ -79,8 +79,7 @@ struct Entry<P> {
     halted: Option<HaltReason>,
     /// Whether the status topic has shown it. Only then its absence from a list is significant.
     seen: bool,
-    /// See [`Ended::is_listed`].
-    is_end_listed: bool,
+    listed_end: ListedEnd,
     /// The reason, if it was given up before a proof of its end.
     lost: Option<IncidentKind>,
 }
@@ -96,9 +95,28 @@ struct Ended {
     cancels: u32,
     /// Whether a cancel of another client, which nothing has shown before, may become known.
     may_hide_cancel: bool,
-    /// Whether a status list has shown the end. If a later one shows the goal active, another server with the same name
-    /// executes it, too. An earlier one may arrive after the result.
-    is_listed: bool,
+    listed_end: ListedEnd,
+}
+
+/// What the status lists have shown of the end of a goal. They arrive in order, but the result may overtake a list that was
+/// sent before the end.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+enum ListedEnd {
+    #[default]
+    Unknown,
+    Shown,
+    /// A later list shows the goal accepted or executing: another server with the same name executes it, too.
+    ActiveAgain,
+}
+
+impl ListedEnd {
+    fn see(&mut self, status: GoalStatus) {
+        *self = match (*self, status) {
+            (Self::Shown, GoalStatus::Accepted | GoalStatus::Executing) => Self::ActiveAgain,
+            (Self::Unknown, status) if !status.is_active() => Self::Shown,
+            (listed, _) => listed,
+        };
+    }
 }
 
 /// Maximum number of remembered lost goals. A goal beyond it is stopped when its server shows it.

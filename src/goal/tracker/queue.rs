@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Entry, GoalTracker, Leaf};
+use super::{Entry, GoalTracker, Leaf, ListedEnd};
 use crate::bt::Time;
 use crate::goal::{
     ActionGoal, CallEvent, Effect, GoalEvent, GoalId, GoalOptions, Phase, ServerId, Ticket, UpdatePolicy,
@@ -31,7 +31,7 @@ impl<P> GoalTracker<P> {
                 payload: Some(payload),
                 halted: None,
                 seen: false,
-                is_end_listed: false,
+                listed_end: ListedEnd::default(),
                 lost: None,
             },
         );
@@ -85,10 +85,10 @@ impl<P> GoalTracker<P> {
 
     /// Called after every event: removes ended goals, and sends the goals and updates that may be sent.
     pub(super) fn settle(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
-        self.drop_ended(out);
+        self.drop_ended(now, out);
         self.release(now, out);
         self.update(now, out);
-        self.drop_ended(out);
+        self.drop_ended(now, out);
     }
 
     pub(super) fn release(&mut self, now: Time, out: &mut Vec<Effect<P>>) {
