@@ -375,6 +375,25 @@ mod tests {
     }
 
     #[test]
+    fn an_update_that_a_cancel_node_stops_does_not_wait_for_the_requests_after_it() {
+        let leaf = "<FollowPath path=\"{path}\"/>";
+        let repeated =
+            "<Delay delay_msec=\"110\"><Repeat num_cycles=\"-1\"><CancelControl/></Repeat></Delay>";
+        for both in [[leaf, repeated], [repeated, leaf]] {
+            let tree = format!(
+                "<Parallel success_count=\"2\" failure_count=\"1\">{}</Parallel>",
+                both.concat()
+            );
+            let mut bench = Bench::new(&tree);
+            bench.set("path", path(1.0));
+            send_again_in_tick_12(&mut bench, Plan::success);
+            assert_eq!(bench.run(10), Running);
+            bench.set("path", path(2.0));
+            assert_eq!(bench.run(60), Failure);
+        }
+    }
+
+    #[test]
     fn an_update_after_a_cancel_node_is_sent() {
         let mut bench = Bench::new(
             "<ParallelAll><FollowPath path=\"{path}\"/><Delay delay_msec=\"30\"><CancelControl/></Delay></ParallelAll>",

@@ -95,9 +95,9 @@ impl GoalCancels {
         self.is_seen || self.stopped_updates >= number
     }
 
-    /// Whether an open request of a Cancel node came after this update. The update waits for its answer.
+    /// Whether it depends on an open request of a Cancel node, which came after this update, if the update may be sent.
     pub(super) fn may_stop_update(&self, number: u64) -> bool {
-        self.open.iter().any(|(_, updates)| *updates >= number)
+        !self.stop_update(number) && self.open.iter().any(|(_, updates)| *updates >= number)
     }
 
     /// Whether another client has cancelled the goal, and no Cancel node of the tree.
