@@ -1,6 +1,7 @@
 //! The handler of the navigate action servers.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use super::Handle;
 use super::client::{NavigateAction, WireGoal};
@@ -55,21 +56,21 @@ where
             tracing::warn!("{}: goal rejected: the node is not active", A::KIND.action());
             return;
         };
+        let wanted = Arc::clone(request.goal());
         let fault = self.fault(&request);
         let poses = if fault.is_some() {
             Vec::new()
         } else {
-            A::poses(request.goal())
+            A::poses(&wanted)
         };
-        let tree = RequestedTree::Named(A::tree(request.goal()).to_owned());
         let sender = self.sender.clone();
         // Before the client learns of the acceptance: an update that it sends then counts.
         let accepted = self.sender.clock().steady();
-        let executed = request.execute(move |goal| {
+        let executed = request.execute(|goal| {
             let goal = Request {
                 kind: A::KIND,
                 poses,
-                tree,
+                tree: RequestedTree::Named(A::tree(&wanted).to_owned()),
                 accepted,
                 run_accepted: accepted,
                 client: Box::new(WireGoal { goal, sender }),

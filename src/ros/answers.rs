@@ -51,26 +51,7 @@ where
     S: WrappedServiceTypeSupport + 'static,
     S::Response: Send,
 {
-    answer_and(reply, response, || {});
-}
-
-/// Like [`answer`], and calls `then` when the middleware has taken the answer. If the answer is abandoned, `then` is dropped.
-pub(super) fn answer_and<S>(reply: Reply<S>, response: S::Response, then: impl FnOnce() + Send + 'static)
-where
-    S: WrappedServiceTypeSupport + 'static,
-    S::Response: Send,
-{
-    let mut send = send_attempt(reply, response);
-    let mut then = Some(then);
-    let mut attempt: SendAttempt = Box::new(move || {
-        let attempt = send();
-        if attempt == Attempt::Sent
-            && let Some(then) = then.take()
-        {
-            then();
-        }
-        attempt
-    });
+    let mut attempt = send_attempt(reply, response);
     if let Attempt::Refused(_) = attempt() {
         enqueue(attempt);
     }

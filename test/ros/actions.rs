@@ -1,7 +1,7 @@
 //! Action and service clients and servers.
 
+use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use navtree::bt::HaltReason;
@@ -260,7 +260,7 @@ fn g3_g6_our_client_against_rclpy_servers() {
 
 /// A spin server that treats each angle as the peer expects.
 struct SpinHandler {
-    goals: Arc<Mutex<Vec<ServerGoal<Spin>>>>,
+    goals: Vec<ServerGoal<Spin>>,
 }
 
 impl ActionHandler<Spin> for SpinHandler {
@@ -272,9 +272,9 @@ impl ActionHandler<Spin> for SpinHandler {
         // Another thread decides, as in a server whose decision is slow.
         if yaw == 1.0 {
             std::thread::spawn(move || {
-                let (start, started) = channel();
-                request.execute(move |goal| start.send(goal).unwrap()).unwrap();
-                let goal = started.recv_timeout(TIMEOUT).unwrap();
+                let mut started = None;
+                request.execute(|goal| started = Some(goal)).unwrap();
+                let goal = started.unwrap();
                 for angular_distance_traveled in [0.5, 1.0] {
                     goal.feedback(&SpinFeedback {
                         angular_distance_traveled,
@@ -292,19 +292,17 @@ impl ActionHandler<Spin> for SpinHandler {
             });
             return;
         }
-        let goals = Arc::clone(&self.goals);
-        let keep = move |goal| {
+        let keep = |goal| {
             if yaw == 2.0 {
-                goals.lock().unwrap().push(goal);
+                self.goals.push(goal);
             }
         };
         request.execute(keep).unwrap();
     }
 
     fn cancel(&mut self, id: navtree::goal::GoalId) {
-        let mut goals = self.goals.lock().unwrap();
-        if let Some(index) = goals.iter().position(|goal| goal.id() == id) {
-            let goal = goals.remove(index);
+        if let Some(index) = self.goals.iter().position(|goal| goal.id() == id) {
+            let goal = self.goals.remove(index);
             assert!(goal.is_canceling());
             goal.finish(TerminalStatus::Canceled, SpinResult::default())
                 .unwrap();
@@ -320,9 +318,7 @@ fn our_action_server_against_rclpy_client() {
         let server = ros
             .handle()
             .with_node_blocking(TIMEOUT, move |node| {
-                let handler = SpinHandler {
-                    goals: Arc::default(),
-                };
+                let handler = SpinHandler { goals: Vec::new() };
                 ActionServer::<Spin>::serve(node, "spin", &clock, Duration::from_secs(10), handler)
             })
             .unwrap()

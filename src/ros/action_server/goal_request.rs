@@ -42,26 +42,21 @@ impl<A: ServedAction> GoalRequest<A> {
     }
 
     /// Accepts the goal, answers the client and starts the execution: the status becomes EXECUTING. `start` gets the goal
-    /// before that status is published, so the work does not wait for the message. If the middleware refuses the answer, the
-    /// execution starts when it has taken it, on another thread. A goal whose client cannot be answered is aborted: nobody
-    /// could cancel it.
+    /// before that status is published, so the work does not wait for the message.
     ///
     /// # Errors
-    /// [`TableError::Duplicate`], [`TableError::TooMany`]: the goal was rejected.
-    pub fn execute(self, start: impl FnOnce(ServerGoal<A>) + Send + 'static) -> Result<(), TableError>
-    where
-        ServerGoal<A>: Send,
-    {
+    /// [`TableError::Duplicate`], [`TableError::TooMany`]: the goal was rejected. [`TableError::Over`]: another thread has
+    /// ended it.
+    pub fn execute(self, start: impl FnOnce(ServerGoal<A>)) -> Result<(), TableError> {
         let (goal, answer) = self.take()?;
-        answer.send_and(move || {
-            let server = Arc::clone(&goal.inner.server);
-            // Another thread may have ended it.
-            if server.table().execute(goal.id()).is_ok() {
-                start(goal);
-            }
-            server.publish_status();
-        });
-        Ok(())
+        let server = Arc::clone(&goal.inner.server);
+        let executed = server.table().execute(goal.id());
+        answer.send();
+        if executed.is_ok() {
+            start(goal);
+        }
+        server.publish_status();
+        executed
     }
 
     /// Accepts the goal. Its status is ACCEPTED until [`ServerGoal::execute`]. The client is answered by the returned
@@ -120,17 +115,8 @@ impl<A: ServedAction> Acceptance<A> {
 
     /// Sends the answer.
     pub fn send(self) {
-        self.send_and(|| {});
-    }
-
-    /// Sends the answer and calls `then` when the middleware has taken it.
-    fn send_and(self, then: impl FnOnce() + Send + 'static) {
         if let Some(reply) = self.reply {
-            answers::answer_and(
-                reply,
-                A::Wire::make_goal_response_msg(true, self.stamp.to_wire()),
-                then,
-            );
+            answers::answer(reply, A::Wire::make_goal_response_msg(true, self.stamp.to_wire()));
         }
     }
 }
