@@ -598,7 +598,8 @@ mod tests {
         let (begun, over) = (listed(GoalStatus::Executing), listed(GoalStatus::Aborted));
         let result = |rig: &mut Rig, goal| rig.result(goal, TerminalStatus::Aborted);
         // What arrives until then. The first list of the second case was sent before the end.
-        let orders: [[&dyn Fn(&mut Rig, GoalId); 4]; 3] = [
+        type Event<'a> = &'a dyn Fn(&mut Rig, GoalId);
+        let orders: [[Event<'_>; 4]; 3] = [
             [&over, &result, &begun, &begun],
             [&result, &begun, &over, &begun],
             [&over, &begun, &begun, &result],
