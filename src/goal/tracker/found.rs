@@ -29,15 +29,13 @@ impl<P> GoalTracker<P> {
                 if *status == GoalStatus::Canceling {
                     self.ended_goal_is_canceling(*goal, now, out);
                 } else if ended.listed_end == ListedEnd::ActiveAgain {
-                    self.adopt_active_again(server, *goal, now, out);
+                    self.adopt_if_room(server, *goal, IncidentKind::ActiveAfterEnd, now, out);
                 }
             } else if !status.is_active() {
                 self.forget_lost(*goal);
             } else if self.ids.is_own(*goal) || self.is_lost(*goal) {
                 // The goal was given up, with or without its acceptance and its server.
-                if self.room_for_adopted() > 0 {
-                    self.adopt(server, *goal, IncidentKind::FoundAfterGivingUp, now, out);
-                }
+                self.adopt_if_room(server, *goal, IncidentKind::FoundAfterGivingUp, now, out);
             } else if self.ids.is_predecessor(*goal) {
                 left.push(*goal);
             }
@@ -97,16 +95,17 @@ impl<P> GoalTracker<P> {
         }
     }
 
-    /// Cancels a goal that another server with the same name executes after its end.
-    pub(super) fn adopt_active_again(
+    /// Adopts a goal that a list shows. A later list shows it again if there are too many now.
+    pub(super) fn adopt_if_room(
         &mut self,
         server: ServerId,
         goal: GoalId,
+        what: IncidentKind,
         now: Time,
         out: &mut Vec<Effect<P>>,
     ) {
         if self.room_for_adopted() > 0 {
-            self.adopt(server, goal, IncidentKind::ActiveAfterEnd, now, out);
+            self.adopt(server, goal, what, now, out);
         }
     }
 

@@ -292,7 +292,7 @@ impl<P> GoalTracker<P> {
             }
         }
         for (server, goal) in active_again {
-            self.adopt_active_again(server, goal, now, out);
+            self.adopt_if_room(server, goal, IncidentKind::ActiveAfterEnd, now, out);
         }
         self.calls.retain(|_, call| call.call.phase() != CallPhase::Ended);
     }
