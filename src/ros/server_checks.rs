@@ -81,20 +81,23 @@ impl CheckTime {
 /// Notices that the process was stopped.
 struct Pauses {
     last_look: Instant,
-    /// The end of the time after a pause in which the middleware finds the others again.
-    rebuilt_until: Instant,
+    /// What is left of the time after a pause in which the middleware finds the others again.
+    rebuilding: Duration,
 }
 
 impl Pauses {
-    /// Whether missing endpoints may come back, at a look at this time. A short pause that begins within that time does not
-    /// prolong it: a process that is stopped again and again would never report a missing server.
+    /// Whether missing endpoints may come back, at a look at this time. A short pause within that time does not start it
+    /// again: a process that is stopped again and again would never report a missing server. It counts only in part,
+    /// because the middleware finds nothing meanwhile.
     fn is_graph_rebuilt(&mut self, now: Instant) -> bool {
         let began = std::mem::replace(&mut self.last_look, now);
-        let pause = now.saturating_duration_since(began);
-        if pause > REBUILDING_TIME || pause > MIN_PAUSE && began >= self.rebuilt_until {
-            self.rebuilt_until = now + REBUILDING_TIME;
-        }
-        now < self.rebuilt_until
+        let gap = now.saturating_duration_since(began);
+        self.rebuilding = if gap > REBUILDING_TIME || gap > MIN_PAUSE && self.rebuilding.is_zero() {
+            REBUILDING_TIME
+        } else {
+            self.rebuilding.saturating_sub(gap.min(MIN_PAUSE))
+        };
+        !self.rebuilding.is_zero()
     }
 }
 
@@ -137,7 +140,7 @@ impl ServerChecks {
             next_unprompted: now,
             pauses: Pauses {
                 last_look: now,
-                rebuilt_until: now,
+                rebuilding: Duration::ZERO,
             },
             publisher_watches: Vec::new(),
             next_publisher_check: CheckTime::at(now),
@@ -356,7 +359,7 @@ mod tests {
         let start = Instant::now();
         let mut pauses = Pauses {
             last_look: start,
-            rebuilt_until: start,
+            rebuilding: Duration::ZERO,
         };
         let mut looks = |times: &[f64]| -> Vec<bool> {
             let at = |time: &f64| start + Duration::from_secs_f64(*time);
@@ -366,11 +369,15 @@ mod tests {
                 .collect()
         };
         assert_eq!(looks(&[0.5, 1.0, 3.0]), [false; 3]);
-        assert_eq!(looks(&[26.0, 28.0, 31.5, 32.0]), [true, true, true, false]);
-        let of_short_pauses = [35.0, 38.0, 40.5, 41.0, 43.5];
+        assert_eq!(
+            looks(&[26.0, 28.0, 30.0, 31.5, 32.0]),
+            [true, true, true, true, false]
+        );
+        let of_short_pauses = [35.0, 38.0, 40.5, 43.0, 46.0];
         assert_eq!(looks(&of_short_pauses), [true, true, true, false, true]);
-        assert_eq!(looks(&[47.0, 50.0]), [true, false], "it begins before 49.5");
         assert_eq!(looks(&[60.0, 72.0, 77.5]), [true; 3], "they are long");
+        let of_two_pauses = [100.0, 100.05, 106.0, 108.0, 109.9, 110.0];
+        assert_eq!(looks(&of_two_pauses), [true, true, true, true, true, false]);
     }
 
     #[test]
