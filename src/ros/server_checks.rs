@@ -86,12 +86,11 @@ struct Pauses {
 }
 
 impl Pauses {
-    /// Whether missing endpoints may come back, at a look at this time. A short pause within that time does not start it
-    /// again: a process that is stopped again and again would never report a missing server. It counts only in part,
-    /// because the middleware finds nothing meanwhile.
+    /// Whether missing endpoints may come back, at a look at this time. The middleware finds nothing during a pause, so a
+    /// short pause uses up only [`MIN_PAUSE`] of that time. It does not start the time again: a process that is stopped
+    /// again and again would never report a missing server.
     fn is_graph_rebuilt(&mut self, now: Instant) -> bool {
-        let began = std::mem::replace(&mut self.last_look, now);
-        let gap = now.saturating_duration_since(began);
+        let gap = now.saturating_duration_since(std::mem::replace(&mut self.last_look, now));
         self.rebuilding = if gap > REBUILDING_TIME || gap > MIN_PAUSE && self.rebuilding.is_zero() {
             REBUILDING_TIME
         } else {

@@ -16,8 +16,7 @@ from support.graph import wait_for
 from support.raw_action_server import EventLoop
 
 from .c_nodes import TICK_LOOP, c_node
-from .latencies import PATIENCE as SERVER_PATIENCE
-from .latencies import write_tree
+from .latencies import SERVER_TIMEOUT, write_tree
 from .process import memory, processor, processors
 from .system import Peer, tick_statistics
 
@@ -111,7 +110,7 @@ def start(domain, names, folder):
         "autostart_node": True,
         "bt_loop_duration": round(1000 / RATE),
         # All robots send their first goals at once.
-        "default_server_timeout": SERVER_PATIENCE,
+        "default_server_timeout": SERVER_TIMEOUT,
         "navigators": "[navigate_to_pose]",
         "default_nav_to_pose_bt_xml": str(write_tree(folder, "Replan", TREE)),
     }

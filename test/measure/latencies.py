@@ -12,7 +12,7 @@ from support.graph import wait_for
 from .system import DEFAULT_SERVERS, MeasuredSystem
 
 #: The node's `default_server_timeout` in ms: a busy machine may need longer than the default.
-PATIENCE = 10000
+SERVER_TIMEOUT = 10000
 
 
 @dataclass
@@ -161,7 +161,7 @@ def _default_servers(controller):
 
 
 def _parameters(on_event):
-    return {"default_server_timeout": PATIENCE, "tick_on_event": on_event}
+    return {"default_server_timeout": SERVER_TIMEOUT, "tick_on_event": on_event}
 
 
 def _setting(on_event):
