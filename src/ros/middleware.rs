@@ -5,8 +5,9 @@
 //! then continue to use the old queue after the restarted process has created a new one of the same name. Their
 //! messages arrive seconds later, when the middleware repeats them, or never (Fast DDS 2.14.5; its issues 4728 and
 //! 5053). Of 15 servers that were killed and restarted during a navigation, 13 were reached within two seconds over UDP
-//! and 2 over shared memory (`test/test_server_restart.py`). So this node uses only UDP, unless the user has chosen a
-//! transport.
+//! and 2 over shared memory (`test/test_server_restart.py`). When a process opens the queue of another one, it may also
+//! sleep for 333 ms with the lock of its writers (`SharedMemGlobal::open_port_internal`): a cancel of a client in Python
+//! left that much later. So this node uses only UDP, unless the user has chosen a transport.
 
 use std::ffi::{CStr, OsString};
 use std::fs::OpenOptions;
