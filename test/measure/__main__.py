@@ -57,7 +57,7 @@ def main():
             found["baseline"] = figures.empty_node()
             if fleet.is_supported():
                 found["further empty robot"] = figures.further_empty_robot(domain, say)
-                found["further loop"] = fleet.further_loop(effort, say)
+                found["further C robot"] = fleet.further_c_robot(effort, say)
             found["tick loops"] = figures.tick_loops(domain, effort, say)
     if "robots" in wanted:
         if fleet.is_supported():

@@ -8,8 +8,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 
-#: The loop of `tick_loop.c`, with the packages of its messages.
+#: Programs, with the packages of their messages.
 TICK_LOOP = ("tick_loop", ("tf2_msgs", "nav_msgs", "nav2_msgs"))
+DRIVING_ROBOTS = ("driving_robots", (*TICK_LOOP[1], "action_msgs"))
 
 
 @contextlib.contextmanager

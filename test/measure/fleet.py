@@ -15,7 +15,7 @@ from support.executable import Executable, find
 from support.graph import wait_for
 from support.raw_action_server import EventLoop
 
-from .c_nodes import TICK_LOOP, c_node
+from .c_nodes import DRIVING_ROBOTS, c_node
 from .latencies import SERVER_TIMEOUT, write_tree
 from .process import memory, processor, processors
 from .system import Peer, tick_statistics
@@ -155,15 +155,15 @@ def robot_names(count):
     return [f"r{number}" for number in range(1, count + 1)]
 
 
-def further_loop(effort, say):
-    """Percent of a core for each further robot of a loop in C with the topics of its robots, which ignores the messages."""
+def further_c_robot(effort, say):
+    """Percent of a core for each further robot of a loop in C with the messages of such a robot."""
     most, used = COUNTS[-1], []
     for count in (1, most):
         with free_domain() as domain, simulate(domain, robot_names(count)):
             os.environ["ROS_DOMAIN_ID"] = str(domain)
-            with c_node(*TICK_LOOP, [round(RATE), count]) as pid:
+            with c_node(*DRIVING_ROBOTS, [round(RATE), count]) as pid:
                 time.sleep(effort.settling)
-                say(f"a loop in C with the topics of {count} robots at {RATE:.0f} Hz, {effort.window:.0f} s")
+                say(f"a loop in C drives the robots, {count} at {RATE:.0f} Hz, {effort.window:.0f} s")
                 used.append(processor(pid, effort.window)[0])
     return (used[1] - used[0]) / (most - 1)
 

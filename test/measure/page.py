@@ -90,9 +90,9 @@ def rows(found):
     if "further empty robot" in found:
         text = "each further node in C with as many entities as a robot of navtree: resident"
         yield Row(text, f"{found['further empty robot']:.2f} MiB", "baseline")
-    if "further loop" in found:
-        text = "each further robot of a loop in C at 10 Hz with the topics of 200 robots: processor (% of a core)"
-        yield Row(text, f"{found['further loop']:.3f}", "baseline")
+    if "further C robot" in found:
+        text = "each further robot of a loop in C at 10 Hz that drives 200 robots: processor (% of a core)"
+        yield Row(text, f"{found['further C robot']:.3f}", "baseline")
     if "robots" in found:
         yield from _robots(found["robots"])
 
