@@ -58,6 +58,7 @@ def main():
             if fleet.is_supported():
                 found["further empty robot"] = figures.further_empty_robot(domain, say)
                 found["further C robot"] = fleet.further_c_robot(effort, say)
+            found["relay"] = latencies.relay(effort, say)
             found["tick loops"] = figures.tick_loops(domain, effort, say)
     if "robots" in wanted:
         if fleet.is_supported():

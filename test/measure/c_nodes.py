@@ -11,6 +11,7 @@ FOLDER = Path(__file__).parent
 #: Programs, with the packages of their messages.
 TICK_LOOP = ("tick_loop", ("tf2_msgs", "nav_msgs", "nav2_msgs"))
 DRIVING_ROBOTS = ("driving_robots", (*TICK_LOOP[1], "action_msgs"))
+RELAY = ("relay", ("nav2_msgs", "action_msgs"))
 
 
 @contextlib.contextmanager

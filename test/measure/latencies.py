@@ -1,5 +1,6 @@
 """The latencies of the node, from one time stamp of the middleware to another."""
 
+import os
 import random
 import tempfile
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 from support.domains import free_domain
 from support.graph import wait_for
 
+from .c_nodes import RELAY, c_node
 from .system import DEFAULT_SERVERS, MeasuredSystem
 
 #: The node's `default_server_timeout` in ms: a busy machine may need longer than the default.
@@ -162,6 +164,28 @@ def navigation(on_event, effort, say):
             assert system.end(goal) == "SUCCEEDED"
             if time.monotonic() >= warm:
                 found.succeeded.add(system.first("result", "follow_path", goal.sent), goal.ended)
+    return found
+
+
+def relay(effort, say):
+    """The latencies of a relay in C that passes goals and cancels on: those of `Navigation` that it has."""
+    found = Navigation()
+    say("a relay in C")
+    with free_domain() as domain, MeasuredSystem(domain, _default_servers("stay"), program=None) as system:
+        os.environ["ROS_DOMAIN_ID"] = str(domain)
+        with c_node(*RELAY):
+            system.until(system.client.is_ready, 20.0, "the relay")
+            warm = time.monotonic() + WARM_UP
+            while len(found.goal.values) < effort.samples:
+                system.events.clear()
+                goal = system.send()
+                time.sleep(random.uniform(0.05, 0.07))
+                cancelled = system.client.cancel(goal)
+                planned = system.first("goal", "compute_path_to_pose", goal.sent)
+                stopped = system.first("cancel", "follow_path", cancelled)
+                if time.monotonic() >= warm:
+                    found.goal.add(goal.sent, planned)
+                    found.cancel.add(cancelled, stopped)
     return found
 
 

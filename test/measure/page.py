@@ -87,6 +87,9 @@ def rows(found):
         for rate, used in found["tick loops"].items():
             text = f"a loop in C at {rate} Hz that takes and ignores the same messages: processor (% of a core)"
             yield Row(text, f"{used:.2f}", "baseline")
+        relay = found["relay"]
+        yield _latency("a relay in C, without a tree: client's goal → planner's goal", relay.goal, "baseline")
+        yield _latency("a relay in C, without a tree: client's cancel → cancel at the controller", relay.cancel, "baseline")
     if "further empty robot" in found:
         text = "each further node in C with as many entities as a robot of navtree: resident"
         yield Row(text, f"{found['further empty robot']:.2f} MiB", "baseline")
