@@ -1,5 +1,5 @@
-/* Nodes with as many publishers, subscriptions, services and clients as a robot of navtree: their minimum memory on this rcl and
- * this middleware. The arguments are these four numbers and the number of nodes. Ends by itself. */
+/* Nodes with as many publishers, subscriptions, services and clients as a robot of navtree: their minimum memory on this rcl
+ * and this middleware. The arguments are these four numbers and the number of nodes. Ends by itself. */
 #include "entities.h"
 #include <std_msgs/msg/string.h>
 #include <std_srvs/srv/trigger.h>

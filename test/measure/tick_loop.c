@@ -1,6 +1,6 @@
-/* A loop at a rate in Hz: its minimum load on this rcl and this middleware, with the topics of a navigation. The argument is the
- * rate. It publishes the feedback of the navigation at 10 Hz. It has one thread, which takes the messages at its ticks and ignores
- * them. Ends by itself. */
+/* A loop at a rate in Hz: its minimum load on this rcl and this middleware, with the topics of a navigation. The argument is
+ * the rate. It publishes the feedback of the navigation at 10 Hz. It has one thread, which takes the messages at its ticks and
+ * ignores them. Ends by itself. */
 #include "entities.h"
 #include <nav2_msgs/action/navigate_to_pose.h>
 #include <nav_msgs/msg/odometry.h>
