@@ -53,8 +53,7 @@ def main():
         found["results"] = {case: latencies.result_to_goal(*case, effort, say) for case in cases}
     if "baseline" in wanted:
         with free_domain() as domain:
-            os.environ["ROS_DOMAIN_ID"] = str(domain)
-            found["baseline"] = figures.empty_node()
+            found["baseline"] = figures.empty_node(domain)
             if fleet.is_supported():
                 found["further empty robot"] = figures.further_empty_robot(domain, say)
                 found["further C robot"] = fleet.further_c_robot(effort, say)

@@ -10,16 +10,17 @@ FOLDER = Path(__file__).parent
 
 #: Programs, with the packages of their messages.
 TICK_LOOP = ("tick_loop", ("tf2_msgs", "nav_msgs", "nav2_msgs"))
-DRIVING_ROBOTS = ("driving_robots", (*TICK_LOOP[1], "action_msgs"))
+DRIVING_ROBOTS = ("driving_robots", ("tf2_msgs", "nav_msgs", "nav2_msgs", "action_msgs"))
 RELAY = ("relay", ("nav2_msgs", "action_msgs"))
 
 
 @contextlib.contextmanager
-def c_node(name, packages=(), arguments=()):
+def c_node(domain, name, packages=(), arguments=()):
     """A running node in C: its process number."""
     with tempfile.TemporaryDirectory() as folder:
         command = [str(_build(folder, name, packages)), *map(str, arguments)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        environment = os.environ | {"ROS_DOMAIN_ID": str(domain)}
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         try:
             # The middleware logs to the same stream.
             assert "up\n" in process.stdout, f"the node of {name}.c did not start"

@@ -12,11 +12,8 @@
 #include <string.h>
 #include <tf2_msgs/msg/tf_message.h>
 
-#define SECONDS 120L
 /* The time until the servers are known. Afterwards each of them answers within a second. */
 #define SETTLING 30L
-
-#define TYPE(ACTION, PART) ROSIDL_GET_SRV_TYPE_SUPPORT(nav2_msgs, action, ACTION##_##PART)
 
 /* The client of an action, as far as a leaf needs it. */
 typedef struct {
@@ -92,27 +89,10 @@ static void create_robot(rcl_context_t * context, robot_t * robot, int number)
   CREATE(subscription, &robot->odometry, node, ROSIDL_GET_MSG_TYPE_SUPPORT(nav_msgs, msg, Odometry), "odom");
   CREATE(publisher, &robot->feedback, node,
     ROSIDL_GET_MSG_TYPE_SUPPORT(nav2_msgs, action, NavigateToPose_FeedbackMessage), "navigate_to_pose/_action/feedback");
-  create_action(node, &robot->planner, "compute_path_to_pose", TYPE(ComputePathToPose, SendGoal),
-    TYPE(ComputePathToPose, GetResult));
-  create_action(node, &robot->controller, "follow_path", TYPE(FollowPath, SendGoal), TYPE(FollowPath, GetResult));
-}
-
-static void take_all(const rcl_subscription_t * subscription, void * into)
-{
-  while (rcl_take(subscription, into, NULL, NULL) == RCL_RET_OK) {
-  }
-}
-
-static int take_response(const rcl_client_t * client, void * into)
-{
-  rmw_request_id_t header;
-  return rcl_take_response(client, &header, into) == RCL_RET_OK;
-}
-
-static void request(const rcl_client_t * client, const void * what)
-{
-  int64_t number;
-  CHECK(rcl_send_request(client, what, &number) == RCL_RET_OK)
+  create_action(node, &robot->planner, "compute_path_to_pose", ACTION_SERVICE(ComputePathToPose, SendGoal),
+    ACTION_SERVICE(ComputePathToPose, GetResult));
+  create_action(node, &robot->controller, "follow_path", ACTION_SERVICE(FollowPath, SendGoal),
+    ACTION_SERVICE(FollowPath, GetResult));
 }
 
 /* Goals of different robots go to different servers, so a number is an identity. */
@@ -129,7 +109,7 @@ static void drive(robot_t * robot)
   if (take_response(&planner->send_goal, &message.planned)) {
     CHECK(message.planned.accepted)
     identify(&message.ask_path.goal_id, planner->sent);
-    request(&planner->get_result, &message.ask_path);
+    send_request(&planner->get_result, &message.ask_path);
   }
   if (take_response(&planner->get_result, &message.path)) {
     planner->ended = planner->sent;
@@ -137,12 +117,12 @@ static void drive(robot_t * robot)
     message.follow.goal.path = message.path.result.path;
     message.path.result.path = path;
     identify(&message.follow.goal_id, ++controller->sent);
-    request(&controller->send_goal, &message.follow);
+    send_request(&controller->send_goal, &message.follow);
   }
   if (take_response(&controller->send_goal, &message.followed)) {
     CHECK(message.followed.accepted)
     identify(&message.ask_end.goal_id, controller->sent);
-    request(&controller->get_result, &message.ask_end);
+    send_request(&controller->get_result, &message.ask_end);
   }
   /* Each newer goal ends the one before it. */
   while (take_response(&controller->get_result, &message.end)) {
@@ -157,7 +137,7 @@ static void plan(robot_t * robot, int has_settled)
     CHECK(robot->controller.ended > 0)
   }
   identify(&message.plan.goal_id, ++robot->planner.sent);
-  request(&robot->planner.send_goal, &message.plan);
+  send_request(&robot->planner.send_goal, &message.plan);
 }
 
 int main(int argc, const char ** argv)

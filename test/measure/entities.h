@@ -11,6 +11,12 @@
     exit(1); \
   }
 
+/* The seconds after which a node ends by itself. */
+#define SECONDS 120L
+
+/* The type of a service of an action of Nav2. */
+#define ACTION_SERVICE(ACTION, PART) ROSIDL_GET_SRV_TYPE_SUPPORT(nav2_msgs, action, ACTION##_##PART)
+
 /* Creates a publisher, subscription, service or client with its default options. It stays until the process ends. */
 #define CREATE(KIND, ENTITY, NODE, TYPE, NAME) \
   do { \
@@ -32,6 +38,26 @@ static inline void create_node(rcl_context_t * context, rcl_node_t * node, const
   const rcl_node_options_t options = rcl_node_get_default_options();
   *node = rcl_get_zero_initialized_node();
   CHECK(rcl_node_init(node, name, space, context, &options) == RCL_RET_OK)
+}
+
+/* Takes all messages of a topic, and ignores them. */
+static inline void take_all(const rcl_subscription_t * subscription, void * into)
+{
+  while (rcl_take(subscription, into, NULL, NULL) == RCL_RET_OK) {
+  }
+}
+
+/* Takes the next response of a service. Returns whether there was one. */
+static inline int take_response(const rcl_client_t * client, void * into)
+{
+  rmw_request_id_t header;
+  return rcl_take_response(client, &header, into) == RCL_RET_OK;
+}
+
+static inline void send_request(const rcl_client_t * client, const void * request)
+{
+  int64_t number;
+  CHECK(rcl_send_request(client, request, &number) == RCL_RET_OK)
 }
 
 /* Tells the program that measures that this process is ready. */

@@ -1,6 +1,5 @@
 """The resources of the node: processor, memory, threads, the durations of its ticks and of its start."""
 
-import os
 import time
 from dataclasses import dataclass
 
@@ -94,9 +93,9 @@ def silent_ticks(effort, say):
         return system.ticks()
 
 
-def empty_node():
+def empty_node(domain):
     """Memory of an empty node in C, on the same rcl and middleware."""
-    with c_node("empty_node") as pid:
+    with c_node(domain, "empty_node") as pid:
         time.sleep(1.0)
         return memory(pid)
 
@@ -107,7 +106,7 @@ def further_empty_robot(domain, say):
     say("a robot has {} publishers, {} subscriptions, {} services, {} clients".format(*entities))
     resident = []
     for nodes in (1, 21):
-        with c_node("empty_robots", ("std_msgs", "std_srvs"), (*entities, nodes)) as pid:
+        with c_node(domain, "empty_robots", ("std_msgs", "std_srvs"), (*entities, nodes)) as pid:
             time.sleep(1.0)
             resident.append(memory(pid).resident)
     return (resident[1] - resident[0]) / 20
@@ -118,13 +117,12 @@ def tick_loops(domain, effort, say):
     It publishes at 10 Hz: the feedback, or without ticks the heartbeat of a bond. Returns the load by the rate of the loop."""
     servers = [("follow_path", "FollowPath", "stay")]
     with MeasuredSystem(domain, servers, program=None) as system:
-        os.environ["ROS_DOMAIN_ID"] = str(domain)
         system.until(system.follow_path.is_ready, 20.0, "the server")
         goal = system.follow_path.send(FollowPath.Goal())
         system.until(lambda: goal.accepted, 10.0, "answer of the server")
         found = {}
         for rate in (100, 10):
-            with c_node(*TICK_LOOP, [rate]) as pid:
+            with c_node(domain, *TICK_LOOP, [rate]) as pid:
                 time.sleep(effort.settling)
                 say(f"a loop in C with the same topics at {rate} Hz, {effort.window:.0f} s")
                 found[rate] = processor(pid, effort.window)[0]

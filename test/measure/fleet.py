@@ -1,7 +1,6 @@
 """Many robots: their navigators in one navtree, their servers in one nav_sim."""
 
 import contextlib
-import os
 import subprocess
 import tempfile
 import time
@@ -160,8 +159,7 @@ def further_c_robot(effort, say):
     most, used = COUNTS[-1], []
     for count in (1, most):
         with free_domain() as domain, simulate(domain, robot_names(count)):
-            os.environ["ROS_DOMAIN_ID"] = str(domain)
-            with c_node(*DRIVING_ROBOTS, [round(RATE), count]) as pid:
+            with c_node(domain, *DRIVING_ROBOTS, [round(RATE), count]) as pid:
                 time.sleep(effort.settling)
                 say(f"a loop in C drives the robots, {count} at {RATE:.0f} Hz, {effort.window:.0f} s")
                 used.append(processor(pid, effort.window)[0])

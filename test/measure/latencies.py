@@ -1,6 +1,5 @@
 """The latencies of the node, from one time stamp of the middleware to another."""
 
-import os
 import random
 import tempfile
 import time
@@ -138,8 +137,7 @@ def navigation(on_event, effort, say):
     found, parameters = Navigation(), {"tick_on_event": on_event}
     say(f"navigations that are cancelled, {_setting(on_event)}")
     with free_domain() as domain, MeasuredSystem(domain, _default_servers("stay"), None, parameters) as system:
-        warm = time.monotonic() + WARM_UP
-        while len(found.goal.values) < effort.samples:
+        for counts in _rounds(found.goal, effort):
             system.events.clear()
             goal = system.start(["follow_path"])
             time.sleep(random.uniform(0.05, 0.07))
@@ -149,7 +147,7 @@ def navigation(on_event, effort, say):
             planned = system.first("result", "compute_path_to_pose", goal.sent)
             stopped = system.first("result", "follow_path", cancelled)
             assert stopped < goal.ended, "the client has its result before the robot has stopped"
-            if time.monotonic() < warm:
+            if not counts:
                 continue
             found.goal.add(goal.sent, system.first("goal", "compute_path_to_pose", goal.sent))
             found.plan.add(planned, system.first("goal", "follow_path", planned))
@@ -157,12 +155,11 @@ def navigation(on_event, effort, say):
             found.canceled.add(cancelled, goal.ended)
     say(f"navigations that succeed, {_setting(on_event)}")
     with free_domain() as domain, MeasuredSystem(domain, _default_servers("step"), None, parameters) as system:
-        warm = time.monotonic() + WARM_UP
-        while len(found.succeeded.values) < effort.samples:
+        for counts in _rounds(found.succeeded, effort):
             system.events.clear()
             goal = system.start(["follow_path"])
             assert system.end(goal) == "SUCCEEDED"
-            if time.monotonic() >= warm:
+            if counts:
                 found.succeeded.add(system.first("result", "follow_path", goal.sent), goal.ended)
     return found
 
@@ -172,21 +169,26 @@ def relay(effort, say):
     found = Navigation()
     say("a relay in C")
     with free_domain() as domain, MeasuredSystem(domain, _default_servers("stay"), program=None) as system:
-        os.environ["ROS_DOMAIN_ID"] = str(domain)
-        with c_node(*RELAY):
+        with c_node(domain, *RELAY):
             system.until(system.client.is_ready, 20.0, "the relay")
-            warm = time.monotonic() + WARM_UP
-            while len(found.goal.values) < effort.samples:
+            for counts in _rounds(found.goal, effort):
                 system.events.clear()
                 goal = system.send()
                 time.sleep(random.uniform(0.05, 0.07))
                 cancelled = system.client.cancel(goal)
                 planned = system.first("goal", "compute_path_to_pose", goal.sent)
                 stopped = system.first("cancel", "follow_path", cancelled)
-                if time.monotonic() >= warm:
+                if counts:
                     found.goal.add(goal.sent, planned)
                     found.cancel.add(cancelled, stopped)
     return found
+
+
+def _rounds(found, effort):
+    """Rounds until the samples are complete. Yields whether the round counts."""
+    warm = time.monotonic() + WARM_UP
+    while len(found.values) < effort.samples:
+        yield time.monotonic() >= warm
 
 
 def _default_servers(controller):

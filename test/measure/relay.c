@@ -7,9 +7,6 @@
 #include <rcl/graph.h>
 #include <unistd.h>
 
-#define SECONDS 120L
-#define TYPE(ACTION, PART) ROSIDL_GET_SRV_TYPE_SUPPORT(nav2_msgs, action, ACTION##_##PART)
-
 enum { GOAL, RESULT, CANCEL, SERVICES };
 enum { PLAN, STOP, CLIENTS };
 
@@ -19,10 +16,10 @@ static rcl_client_t clients[CLIENTS];
 static void create_entities(rcl_node_t * node)
 {
   const rosidl_service_type_support_t * cancel = ROSIDL_GET_SRV_TYPE_SUPPORT(action_msgs, srv, CancelGoal);
-  CREATE(service, &services[GOAL], node, TYPE(NavigateToPose, SendGoal), "navigate_to_pose/_action/send_goal");
-  CREATE(service, &services[RESULT], node, TYPE(NavigateToPose, GetResult), "navigate_to_pose/_action/get_result");
+  CREATE(service, &services[GOAL], node, ACTION_SERVICE(NavigateToPose, SendGoal), "navigate_to_pose/_action/send_goal");
+  CREATE(service, &services[RESULT], node, ACTION_SERVICE(NavigateToPose, GetResult), "navigate_to_pose/_action/get_result");
   CREATE(service, &services[CANCEL], node, cancel, "navigate_to_pose/_action/cancel_goal");
-  CREATE(client, &clients[PLAN], node, TYPE(ComputePathToPose, SendGoal), "compute_path_to_pose/_action/send_goal");
+  CREATE(client, &clients[PLAN], node, ACTION_SERVICE(ComputePathToPose, SendGoal), "compute_path_to_pose/_action/send_goal");
   CREATE(client, &clients[STOP], node, cancel, "follow_path/_action/cancel_goal");
 }
 
@@ -57,12 +54,6 @@ static int take(int service, rmw_request_id_t * header, void * into)
   return rcl_take_request(&services[service], header, into) == RCL_RET_OK;
 }
 
-static void request(int client, const void * what)
-{
-  int64_t number;
-  CHECK(rcl_send_request(&clients[client], what, &number) == RCL_RET_OK)
-}
-
 static void answer(int service, rmw_request_id_t * header, void * what)
 {
   CHECK(rcl_send_response(&services[service], header, what) == RCL_RET_OK)
@@ -94,17 +85,17 @@ int main(void)
     wait(&set);
     if (take(GOAL, &header, goal)) {
       plan->goal_id = goal->goal_id;
-      request(PLAN, plan);
+      send_request(&clients[PLAN], plan);
       answer(GOAL, &header, &accepted);
     }
     if (take(CANCEL, &header, &cancel)) {
-      request(STOP, &cancel);
+      send_request(&clients[STOP], &cancel);
       answer(CANCEL, &header, &cancelled);
     }
     take(RESULT, &header, &ask);
-    while (rcl_take_response(&clients[PLAN], &header, &planned) == RCL_RET_OK) {
+    while (take_response(&clients[PLAN], &planned)) {
     }
-    while (rcl_take_response(&clients[STOP], &header, stopped) == RCL_RET_OK) {
+    while (take_response(&clients[STOP], stopped)) {
     }
   }
   return 0;

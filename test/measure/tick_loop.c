@@ -6,8 +6,6 @@
 #include <nav_msgs/msg/odometry.h>
 #include <tf2_msgs/msg/tf_message.h>
 
-#define SECONDS 120L
-
 int main(int argc, const char ** argv)
 {
   const long rate = argc > 1 ? atol(argv[1]) : 100;
@@ -30,10 +28,8 @@ int main(int argc, const char ** argv)
   clock_gettime(CLOCK_MONOTONIC, &next);
   for (long tick = 1; tick <= SECONDS * rate; ++tick) {
     sleep_until_next(&next, rate);
-    while (rcl_take(&frames, frames_message, NULL, NULL) == RCL_RET_OK) {
-    }
-    while (rcl_take(&odometry, odometry_message, NULL, NULL) == RCL_RET_OK) {
-    }
+    take_all(&frames, frames_message);
+    take_all(&odometry, odometry_message);
     if (tick % (rate / 10) == 0) {
       CHECK(rcl_publish(&feedback, feedback_message, NULL) == RCL_RET_OK)
     }
